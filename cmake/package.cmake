@@ -1,0 +1,2 @@
+set(CPACK_PACKAGE_VENDOR "rocm-doctor developers")
+include(CPack)

@@ -1,0 +1,85 @@
+/*
+ * Knowledge: rules, tables and profiles as JSON, built in and overridable. Later wins: built in, /usr/share/rocm-doctor,
+ * /etc/rocm-doctor, --rules DIR..., each with rules/ tables/ profiles/. A file of the same name replaces the file (empty, or a
+ * link to /dev/null: masks it); then a rule of the same id replaces the rule.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rocm-doctor/layer.h"
+#include "rocm-doctor/macros.h"
+
+struct cJSON;
+struct rd_error;
+struct rd_expr;
+struct rd_knowledge;
+struct rd_schema;
+struct rd_strv;
+struct rd_template;
+
+enum rd_severity { RD_INFO, RD_WARNING, RD_ERROR };
+
+enum rd_subject_kind {
+	RD_SUBJECT_HOST, /* no subject */
+	RD_SUBJECT_GPU,
+	RD_SUBJECT_ENVIRONMENT,
+	RD_SUBJECT_ENGINE,
+	RD_SUBJECT_FILE,
+	RD_SUBJECT_PACKAGE,
+	RD_SUBJECT_ROCM_ROOT,
+};
+
+struct rd_rule {
+	const char *id; /* "kernel/amdgpu-blacklisted" */
+	enum rd_layer layer;
+	enum rd_severity severity;
+	bool enabled;
+	bool summary;                    /* holds only where a true finding explains it */
+	struct rd_expr *for_each;        /* NULL: once for the host */
+	const char *for_each_text;
+	enum rd_subject_kind subject_kind;
+	struct rd_template *subject;     /* NULL: the host */
+	struct rd_template **gpus;       /* addresses it concerns */
+	size_t gpus_n;
+	struct rd_expr **when;           /* all of them */
+	const char **when_text;
+	size_t when_n;
+	struct rd_expr **evidence;       /* paths to show; none: what decided */
+	size_t evidence_n;
+	struct rd_template *title, *detail;
+	struct rd_template **next;       /* commands or advice */
+	size_t next_n;
+	const char **explains, **caused_by, **fixes, **references; /* NULL-terminated */
+	const char *origin;              /* file it came from */
+};
+
+/*
+ * rd_knowledge_load - read the built-in records and those of further directories
+ * @dirs: further directories in rising rank, NULL: none
+ *
+ * Strict: unknown keys, facts and functions, duplicate keys, cycles of causes and ids that no rule has are errors which name
+ * file, JSON pointer and column.
+ */
+int rd_knowledge_load(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err) RD_MUST_CHECK;
+struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k);
+
+/* The declared facts of all probes. */
+const struct rd_schema *rd_knowledge_schema(const struct rd_knowledge *k);
+/* The date of the tables, "2026-12-01". */
+const char *rd_knowledge_version(const struct rd_knowledge *k);
+
+/* Sorted by layer, then id; switched-off rules are there with enabled false. */
+size_t rd_knowledge_rules(const struct rd_knowledge *k, const struct rd_rule *const **ret);
+const struct rd_rule *rd_knowledge_rule(const struct rd_knowledge *k, const char *id);
+
+/* tables/<name>.json, NULL where there is none; parsed at first use. Case-sensitive getters only. */
+const struct cJSON *rd_knowledge_table(const struct rd_knowledge *k, const char *name);
+/* profiles/<name>.json, NULL where there is none. */
+const struct cJSON *rd_knowledge_profile(const struct rd_knowledge *k, const char *name);
+/* Names of the profiles, sorted. */
+void rd_knowledge_profiles(const struct rd_knowledge *k, struct rd_strv *ret);
+
+const char *rd_severity_name(enum rd_severity severity); /* "error" ... */
+const char *rd_subject_kind_name(enum rd_subject_kind kind); /* "gpu" ...; "host" for none */

@@ -1,0 +1,67 @@
+/* One model of a check, from which text and JSON are both printed. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "rocm-doctor/diagnosis.h"
+#include "rocm-doctor/layer.h"
+#include "rocm-doctor/macros.h"
+
+struct cJSON;
+struct rd_fact;
+struct rd_knowledge;
+
+enum rd_status { RD_STATUS_OK, RD_STATUS_WARNING, RD_STATUS_ERROR, RD_STATUS_UNKNOWN, RD_STATUS_SKIPPED, RD_STATUS_BLOCKED };
+
+struct rd_unknown {
+	char *fact, *reason, *source;
+};
+
+struct rd_requirement {
+	char *expression;
+	enum rd_tri result;
+};
+
+struct rd_report {
+	const char *tool_version, *knowledge_version;
+	enum rd_status status;
+	char *summary;
+	char *headline; /* the host in one line: system, kernel, GPUs, user */
+	struct rd_report_layer {
+		enum rd_status status;
+		char *summary;
+	} layers[RD_LAYER_COUNT];
+	const struct rd_finding **findings;
+	size_t findings_n;
+	size_t waiting; /* checks that wait for a cause */
+	size_t checked, cleared;
+	struct rd_unknown *unknown;
+	size_t unknown_n;
+	struct rd_requirement *requirements;
+	size_t requirements_n;
+	double elapsed_ms;
+};
+
+/*
+ * rd_report_new - select, gate and word a diagnosis
+ * @expressions: --require, each already parsed well; NULL-terminated pairs are not needed: texts and results
+ */
+struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fact *facts, const struct rd_diagnosis *d,
+				const struct rd_selection *selection);
+struct rd_report *rd_report_free(struct rd_report *report);
+void rd_report_add_requirement(struct rd_report *report, const char *expression, enum rd_tri result);
+
+const char *rd_status_name(enum rd_status status);
+
+struct rd_text_options {
+	unsigned columns; /* 40 and more */
+	bool color, utf8;
+	int verbosity; /* -1 quiet, 0, 1 verbose */
+	int exit_status;
+};
+
+int rd_render_report_text(const struct rd_report *report, const struct rd_text_options *options, FILE *out) RD_MUST_CHECK;
+int rd_render_report_json(const struct rd_report *report, FILE *out) RD_MUST_CHECK;
+int rd_render_facts_json(const struct rd_knowledge *k, const struct rd_fact *facts, FILE *out) RD_MUST_CHECK;

@@ -1,0 +1,134 @@
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/utf8.h"
+
+bool rd_str_has_prefix(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool rd_str_has_suffix(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && rd_streq(s + n - m, suffix);
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+char *rd_str_strip(char *s)
+{
+	size_t n = strlen(s);
+
+	while (n && is_space(s[n - 1]))
+		s[--n] = '\0';
+	while (is_space(*s))
+		s++;
+	return s;
+}
+
+bool rd_str_glob(const char *pattern, const char *s)
+{
+	const char *star = NULL, *retry = NULL;
+
+	while (*s) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			retry = s;
+		} else if (*pattern == '?' || *pattern == *s) {
+			pattern++;
+			s++;
+		} else if (star) {
+			pattern = star;
+			s = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+int rd_str_to_u64(const char *s, int base, uint64_t *ret)
+{
+	unsigned long long value;
+	char *end;
+
+	while (is_space(*s))
+		s++;
+	/* strtoull takes "-1" and would wrap it. */
+	if (!isalnum((unsigned char)*s))
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(s, &end, base);
+	if (errno == ERANGE)
+		return -ERANGE;
+	if (end == s)
+		return -EINVAL;
+	while (is_space(*end))
+		end++;
+	if (*end)
+		return -EINVAL;
+	*ret = value;
+	return 0;
+}
+
+int rd_str_to_i64(const char *s, int base, int64_t *ret)
+{
+	long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoll(s, &end, base);
+	if (errno == ERANGE)
+		return -ERANGE;
+	if (end == s)
+		return -EINVAL;
+	while (is_space(*end))
+		end++;
+	if (*end)
+		return -EINVAL;
+	*ret = value;
+	return 0;
+}
+
+char *rd_str_printable(const char *s)
+{
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	while (*s) {
+		size_t n = rd_utf8_length(s);
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '\n')
+			rd_strbuf_add(&sb, "\\n");
+		else if (c == '\t')
+			rd_strbuf_add(&sb, "\\t");
+		/* C1 controls (U+0080 to U+009F) can drive a terminal as well. */
+		else if (!n || c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0))
+			rd_strbuf_addf(&sb, "\\x%02x", c);
+		else
+			rd_strbuf_addn(&sb, s, n);
+		s += n ? n : 1;
+	}
+	return rd_strbuf_detach(&sb);
+}
+
+char *rd_str_next_line(char **rest)
+{
+	char *line;
+
+	if (!*rest || !**rest)
+		return NULL;
+	line = strsep(rest, "\n");
+	return line;
+}

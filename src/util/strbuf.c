@@ -1,0 +1,89 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+char rd_strbuf_empty[1] = "";
+
+static void reserve(struct rd_strbuf *sb, size_t more)
+{
+	size_t want = sb->len + more + 1;
+
+	if (want <= sb->allocated)
+		return;
+	if (want < sb->allocated * 2)
+		want = sb->allocated * 2;
+	if (want < 64)
+		want = 64;
+	sb->buf = rd_xreallocarray(sb->allocated ? sb->buf : NULL, want, 1);
+	sb->allocated = want;
+}
+
+void rd_strbuf_addn(struct rd_strbuf *sb, const char *s, size_t n)
+{
+	if (!n)
+		return;
+	reserve(sb, n);
+	memcpy(sb->buf + sb->len, s, n);
+	sb->len += n;
+	sb->buf[sb->len] = '\0';
+}
+
+void rd_strbuf_add(struct rd_strbuf *sb, const char *s)
+{
+	rd_strbuf_addn(sb, s, strlen(s));
+}
+
+void rd_strbuf_addc(struct rd_strbuf *sb, char c)
+{
+	rd_strbuf_addn(sb, &c, 1);
+}
+
+void rd_strbuf_vaddf(struct rd_strbuf *sb, const char *format, va_list ap)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (n <= 0)
+		return;
+	reserve(sb, (size_t)n);
+	vsnprintf(sb->buf + sb->len, (size_t)n + 1, format, ap);
+	sb->len += (size_t)n;
+}
+
+void rd_strbuf_addf(struct rd_strbuf *sb, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	rd_strbuf_vaddf(sb, format, ap);
+	va_end(ap);
+}
+
+void rd_strbuf_truncate(struct rd_strbuf *sb, size_t len)
+{
+	if (len >= sb->len)
+		return;
+	sb->len = len;
+	sb->buf[len] = '\0';
+}
+
+char *rd_strbuf_detach(struct rd_strbuf *sb)
+{
+	char *ret = sb->allocated ? sb->buf : rd_xstrdup("");
+
+	*sb = (struct rd_strbuf)RD_STRBUF_INIT;
+	return ret;
+}
+
+void rd_strbuf_release(struct rd_strbuf *sb)
+{
+	if (sb->allocated)
+		free(sb->buf);
+	*sb = (struct rd_strbuf)RD_STRBUF_INIT;
+}

@@ -99,6 +99,9 @@ const char *rd_fact_get_str(const struct rd_fact *at, const char *path);
 bool rd_fact_is_known(const struct rd_fact *at, const char *path);
 bool rd_fact_is_unknown(const struct rd_fact *at, const char *path);
 
+/* The child of a map or object by its very name, which may hold anything; NULL where it is not there. */
+const struct rd_fact *rd_fact_child(const struct rd_fact *f, const char *name);
+
 /* Children of a list (in order), map or object (in order of setting); NULL past the end. */
 size_t rd_fact_count(const struct rd_fact *f);
 const struct rd_fact *rd_fact_at(const struct rd_fact *f, size_t index);
@@ -114,3 +117,19 @@ char *rd_fact_path(const struct rd_fact *f);
 
 /* Sort a list's items by one of their string facts. */
 void rd_fact_sort(struct rd_fact *list, const char *key);
+
+struct cJSON;
+struct rd_error;
+struct rd_schema;
+
+/*
+ * rd_facts_from_json - facts as rule tests write them: null is unknown, what is left out is absent
+ * Every name and type is checked against @schema. Returns 0, or -EINVAL with the place in @err.
+ */
+int rd_facts_from_json(struct rd_fact *root, const struct cJSON *json, const struct rd_schema *schema, struct rd_error *err)
+	RD_MUST_CHECK;
+
+/*
+ * rd_facts_undeclared - paths that somebody set and nobody declared with that kind; a mistake of a probe
+ */
+void rd_facts_undeclared(const struct rd_fact *root, const struct rd_schema *schema, struct rd_strv *ret);

@@ -26,7 +26,7 @@ enum rd_version_scheme rd_schema_scheme(const struct rd_schema *at);
 /* The declaration and the probe that made it; NULL for an object that is only a step of paths. */
 const struct rd_fact_decl *rd_schema_decl(const struct rd_schema *at);
 const struct rd_probe *rd_schema_probe(const struct rd_schema *at);
-/* Children sorted by name. */
+/* Children in the order of declaration. */
 size_t rd_schema_count(const struct rd_schema *at);
 const struct rd_schema *rd_schema_at(const struct rd_schema *at, size_t index);
 const char *rd_schema_name(const struct rd_schema *at);

@@ -22,7 +22,7 @@ static inline void rd_cleanup_fclose(FILE *const *f)
 		fclose(*f);
 }
 
-#define rd_auto(cleanup) __attribute__((cleanup(cleanup)))
+#define rd_auto(release) __attribute__((cleanup(release)))
 #define rd_auto_free rd_auto(rd_cleanup_free)
 #define rd_auto_close rd_auto(rd_cleanup_close)
 #define rd_auto_fclose rd_auto(rd_cleanup_fclose)

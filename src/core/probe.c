@@ -1,0 +1,178 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/probe.h"
+#include "rocm-doctor/sysroot.h"
+#include "util/cleanup.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+static void settle_leaf(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, int r)
+{
+	if (rd_fact_get(at, path))
+		return;
+	if (r < 0)
+		rd_fact_set_unknown(at, path, r, decl->source);
+	else if (decl->kind == RD_LIST || decl->kind == RD_STRS)
+		rd_fact_set_list(at, path, decl->source);
+	else if (decl->kind == RD_MAP)
+		rd_fact_set_map(at, path, decl->source);
+	else if (decl->kind != RD_OBJECT)
+		rd_fact_set_absent(at, path, decl->source);
+}
+
+/* True where something above the path has been given up as a whole, so that nothing is set below it. */
+static bool above_is_given_up(const struct rd_fact *at, const char *path)
+{
+	rd_auto_free char *copy = rd_xstrdup(path);
+	char *dot;
+
+	while ((dot = strrchr(copy, '.'))) {
+		const struct rd_fact *f;
+
+		*dot = '\0';
+		f = rd_fact_get(at, copy);
+		if (f && rd_fact_state(f) != RD_FACT_KNOWN)
+			return true;
+	}
+	return false;
+}
+
+/* Set what a declaration promises and the probe left out, in every item of the lists on the way. */
+static void settle(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, int r)
+{
+	const char *mark = strstr(path, "[].");
+	rd_auto_free char *head = NULL;
+	struct rd_fact *list;
+
+	if (!mark) {
+		head = rd_xstrndup(path, strcspn(path, "[{"));
+		if (!above_is_given_up(at, head))
+			settle_leaf(at, head, decl, r);
+		return;
+	}
+	head = rd_xstrndup(path, (size_t)(mark - path));
+	list = rd_fact_get_mutable(at, head);
+	if (rd_fact_kind(list) != RD_LIST)
+		return;
+	for (size_t i = 0; i < rd_fact_count(list); i++)
+		settle(rd_fact_at_mutable(list, i), mark + 3, decl, r);
+}
+
+int rd_probe_run_ctx(const struct rd_probe *probe, struct rd_probe_ctx *ctx)
+{
+	int r = probe->run(ctx);
+
+	if (r < 0)
+		rd_log_debug("probe %s: %s", probe->name, rd_strerror(r));
+	for (const struct rd_fact_decl *d = probe->facts; d && d->path; d++)
+		settle(ctx->facts, d->path, d, r);
+	return r;
+}
+
+int rd_probe_run(const struct rd_probe *probe, struct rd_sysroot *sr, struct rd_fact *facts)
+{
+	static const struct rd_probe_options no_options;
+	struct rd_probe_ctx ctx = { .sysroot = sr, .facts = facts, .options = &no_options };
+
+	return rd_probe_run_ctx(probe, &ctx);
+}
+
+static bool has_run(const char *name, const bool *done)
+{
+	for (size_t i = 0; i < rd_probes_n; i++)
+		if (rd_streq(rd_probes[i]->name, name))
+			return done[i];
+	return true;
+}
+
+/* One pass over the probes of a layer; those that wait for another of their layer come in a later pass. */
+static bool pass(struct rd_probe_ctx *ctx, unsigned pure, unsigned layer, bool *done)
+{
+	bool ran = false;
+
+	for (size_t i = 0; i < rd_probes_n; i++) {
+		const struct rd_probe *p = rd_probes[i];
+
+		if (done[i] || p->layer != layer || (p->flags & RD_PROBE_PURE) != pure)
+			continue;
+		if (p->after && !has_run(p->after, done))
+			continue;
+		rd_probe_run_ctx(p, ctx);
+		done[i] = ran = true;
+	}
+	return ran;
+}
+
+void rd_probes_run(struct rd_probe_ctx *ctx)
+{
+	static const unsigned rounds[] = { 0, RD_PROBE_PURE };
+	bool *done = rd_xcalloc(rd_probes_n, sizeof(*done));
+
+	for (size_t round = 0; round < RD_ARRAY_SIZE(rounds); round++)
+		for (unsigned layer = 0; layer < RD_LAYER_COUNT; layer++)
+			while (pass(ctx, rounds[round], layer, done))
+				;
+	free(done);
+}
+
+/* A driver that knows no such value answers in one of these ways. */
+static bool means_absent(int r)
+{
+	return r == -ENOENT || r == -EINVAL || r == -ENODEV || r == -EOPNOTSUPP || r == -ENXIO;
+}
+
+static int settle_error(struct rd_fact *at, const char *path, int r, const char *file)
+{
+	if (means_absent(r)) {
+		rd_fact_set_absent(at, path, file);
+		return 0;
+	}
+	rd_fact_set_unknown(at, path, r, file);
+	return r;
+}
+
+int rd_probe_str(struct rd_probe_ctx *ctx, struct rd_fact *at, const char *path, const char *format, ...)
+{
+	rd_auto_strbuf struct rd_strbuf file = RD_STRBUF_INIT;
+	rd_auto_free char *text = NULL;
+	va_list ap;
+	int r;
+
+	va_start(ap, format);
+	rd_strbuf_vaddf(&file, format, ap);
+	va_end(ap);
+	r = rd_sysroot_read_line(ctx->sysroot, &text, file.buf);
+	if (r < 0)
+		return settle_error(at, path, r, file.buf);
+	rd_fact_set_str(at, path, text, file.buf);
+	return 0;
+}
+
+int rd_probe_int(struct rd_probe_ctx *ctx, struct rd_fact *at, const char *path, const char *format, ...)
+{
+	rd_auto_strbuf struct rd_strbuf file = RD_STRBUF_INIT;
+	rd_auto_free char *text = NULL;
+	int64_t value;
+	va_list ap;
+	int r;
+
+	va_start(ap, format);
+	rd_strbuf_vaddf(&file, format, ap);
+	va_end(ap);
+	r = rd_sysroot_read_line(ctx->sysroot, &text, file.buf);
+	if (r < 0)
+		return settle_error(at, path, r, file.buf);
+	r = rd_str_to_i64(text, 0, &value);
+	if (r < 0) {
+		rd_fact_set_unknown_why(at, path, "not a number", file.buf);
+		return r;
+	}
+	rd_fact_set_int(at, path, value, file.buf);
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* What the files of the sysroot share. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "rocm-doctor/macros.h"
+#include "rocm-doctor/sysroot.h"
+#include "util/strv.h"
+
+struct rd_guard;
+struct rd_manifest;
+
+struct rd_sysroot {
+	char *dir;
+	bool live;
+	int fd;         /* of the root, O_PATH; -1 when live */
+	bool walk_only; /* openat2 is refused here */
+	struct rd_manifest *manifest;
+	struct rd_guard *guard;
+	struct rd_recorder *recorder;
+	uint64_t bytes_read;
+	/* Folders that are mount points on a host: does the tree know what is in them? -1 not looked yet. */
+	int told[3];
+	/* Filled when first asked for. */
+	struct rd_uname uname;
+	struct rd_user user;
+	bool has_uname, has_user;
+};
+
+/* tree.c: the directory back end. Paths are absolute; links resolve inside the root. */
+
+/* open(2) inside the root; @flags may hold O_NOFOLLOW, for the last component. Returns a descriptor or -errno. */
+int rd_tree_open(struct rd_sysroot *sr, const char *path, int flags) RD_MUST_CHECK;
+/* A regular file for reading; -EINVAL for anything else, which is never opened. */
+int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st) RD_MUST_CHECK;
+int rd_tree_stat(struct rd_sysroot *sr, const char *path, bool nofollow, struct stat *st) RD_MUST_CHECK;
+int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret) RD_MUST_CHECK;
+int rd_tree_readlink(struct rd_sysroot *sr, const char *path, char **ret) RD_MUST_CHECK;
+/* rd_walk over the tree. */
+int rd_tree_walk(struct rd_sysroot *sr, const char *path, unsigned flags, char **ret) RD_MUST_CHECK;
+
+/* live.c: what only a running system tells */
+int rd_live_uname(struct rd_uname *ret) RD_MUST_CHECK;
+int rd_live_memlock(int64_t *ret) RD_MUST_CHECK;
+int rd_live_kmsg(char **ret) RD_MUST_CHECK;
+/* Both of guard.h: 'r' reads an attribute, 'o' opens a node. */
+int rd_live_serve(char op, const char *path, char *data);
+
+/* user.c */
+int rd_user_live(struct rd_sysroot *sr, struct rd_user *ret) RD_MUST_CHECK;
+int rd_user_by_name(struct rd_sysroot *sr, const char *name, struct rd_user *ret) RD_MUST_CHECK;

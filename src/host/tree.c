@@ -1,0 +1,214 @@
+/* A directory as root: every path resolves inside it, by openat2(2) or, where that is refused, step by step. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sysroot-internal.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/xalloc.h"
+#include "walk.h"
+
+/* The kernel gives up with EAGAIN when something on the way is renamed meanwhile. */
+#define TRIES_MAX 64
+
+/* 0 with *ret, or -errno; -ENOSYS for every way in which openat2 is not to be had. */
+static int kernel_open(const struct rd_sysroot *sr, const char *path, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	long fd = -1;
+
+	for (int i = 0; i < TRIES_MAX; i++) {
+		fd = syscall(SYS_openat2, sr->fd, path, &how, sizeof(how));
+		if (fd >= 0)
+			return (int)fd;
+		if (errno != EINTR && errno != EAGAIN)
+			break;
+	}
+	return -errno;
+}
+
+/*
+ * Opens a path that the walker found to be free of links, component by component, so that a link which is put there
+ * meanwhile fails and leads nowhere.
+ */
+static int open_stepwise(const struct rd_sysroot *sr, const char *path, int flags)
+{
+	int dir = fcntl(sr->fd, F_DUPFD_CLOEXEC, 0);
+
+	while (dir >= 0) {
+		char name[RD_WALK_NAME_MAX + 1];
+		size_t n;
+		int fd, error;
+
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (n > RD_WALK_NAME_MAX) {
+			close(dir);
+			return -ENAMETOOLONG;
+		}
+		memcpy(name, n ? path : ".", n ? n : 1);
+		name[n ? n : 1] = '\0';
+		path += n;
+		if (*path)
+			fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+		else
+			fd = openat(dir, name, flags | O_NOFOLLOW);
+		error = errno;
+		close(dir);
+		if (fd < 0 || !*path)
+			return fd < 0 ? -error : fd;
+		dir = fd;
+	}
+	return -errno;
+}
+
+static int lookup(void *ctx, const char *path)
+{
+	rd_auto_close int fd = open_stepwise(ctx, path, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISLNK(st.st_mode) ? RD_WALK_LINK : S_ISDIR(st.st_mode) ? RD_WALK_DIR : RD_WALK_FILE;
+}
+
+static int link_text(int fd, char **ret)
+{
+	char text[PATH_MAX];
+	ssize_t n = readlinkat(fd, "", text, sizeof(text));
+
+	if (n < 0)
+		/* An O_PATH descriptor of something else gives ENOENT. */
+		return errno == ENOENT ? -EINVAL : -errno;
+	if ((size_t)n == sizeof(text))
+		return -ENAMETOOLONG;
+	*ret = rd_xstrndup(text, (size_t)n);
+	return 0;
+}
+
+static int read_link(void *ctx, const char *path, char **ret)
+{
+	rd_auto_close int fd = open_stepwise(ctx, path, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? fd : link_text(fd, ret);
+}
+
+int rd_tree_walk(struct rd_sysroot *sr, const char *path, unsigned flags, char **ret)
+{
+	static const struct rd_walk_ops ops = { lookup, read_link };
+
+	return rd_walk(&ops, sr, path, flags, ret);
+}
+
+static int walked_open(struct rd_sysroot *sr, const char *path, int flags)
+{
+	rd_auto_free char *resolved = NULL;
+	int r;
+
+	r = rd_tree_walk(sr, path, flags & O_NOFOLLOW ? RD_WALK_NOFOLLOW : 0, &resolved);
+	return r < 0 ? r : open_stepwise(sr, resolved, flags);
+}
+
+int rd_tree_open(struct rd_sysroot *sr, const char *path, int flags)
+{
+	int r;
+
+	flags |= O_CLOEXEC;
+	if (sr->live) {
+		r = open(path, flags);
+		return r < 0 ? -errno : r;
+	}
+	if (!sr->walk_only) {
+		r = kernel_open(sr, path, flags);
+		/* EPERM: a seccomp filter that does not know the call. EINVAL: a kernel without these flags. */
+		if (r != -ENOSYS && r != -EPERM && r != -EINVAL)
+			return r;
+	}
+	return walked_open(sr, path, flags);
+}
+
+int rd_tree_stat(struct rd_sysroot *sr, const char *path, bool nofollow, struct stat *st)
+{
+	rd_auto_close int fd = -1;
+
+	if (sr->live) {
+		if ((nofollow ? lstat(path, st) : stat(path, st)) < 0)
+			return -errno;
+		return 0;
+	}
+	fd = rd_tree_open(sr, path, O_PATH | (nofollow ? O_NOFOLLOW : 0));
+	if (fd < 0)
+		return fd;
+	return fstat(fd, st) < 0 ? -errno : 0;
+}
+
+/*
+ * Opening a device can do things, opening a FIFO can block: so look first, then open, then make sure that it is the same.
+ */
+int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
+{
+	struct stat before;
+	int fd, r;
+
+	r = rd_tree_stat(sr, path, false, &before);
+	if (r < 0)
+		return r;
+	if (!S_ISREG(before.st_mode))
+		return S_ISDIR(before.st_mode) ? -EISDIR : -EINVAL;
+	fd = rd_tree_open(sr, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, st) < 0)
+		r = -errno;
+	else if (!S_ISREG(st->st_mode) || st->st_dev != before.st_dev || st->st_ino != before.st_ino)
+		r = -ESTALE;
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
+{
+	struct dirent *entry;
+	size_t begin = ret->n;
+	int fd, r;
+	DIR *dir;
+
+	fd = rd_tree_open(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	if (fd < 0)
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	for (errno = 0; (entry = readdir(dir)); errno = 0)
+		if (!rd_streq(entry->d_name, ".") && !rd_streq(entry->d_name, ".."))
+			rd_strv_push(ret, entry->d_name);
+	r = -errno;
+	closedir(dir);
+	while (r < 0 && ret->n > begin)
+		free(ret->v[--ret->n]);
+	return r;
+}
+
+int rd_tree_readlink(struct rd_sysroot *sr, const char *path, char **ret)
+{
+	rd_auto_close int fd = rd_tree_open(sr, path, O_PATH | O_NOFOLLOW);
+
+	return fd < 0 ? fd : link_text(fd, ret);
+}

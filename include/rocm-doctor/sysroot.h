@@ -5,7 +5,8 @@
  * Errors are negative errnos. -ENOENT: looked, not there. -ENODATA: the snapshot does not tell (the path was never asked for
  * when it was taken). -EFBIG: larger than the limit. -ELOOP: a loop of links. Others as the kernel or the manifest says.
  * What a tree cannot hold (uname, user, device nodes, ...) comes from its rocm-doctor-snapshot.json; what neither tells is
- * -ENODATA and never taken from the running system.
+ * -ENODATA and never taken from the running system. So are /sys, /proc and /dev of a tree without manifest that has nothing
+ * in them (the image of a disk), and /dev wherever neither "nodes" nor the tree has a device.
  */
 #pragma once
 
@@ -108,7 +109,12 @@ int rd_sysroot_guarded_readf_line(struct rd_sysroot *sr, char **ret, const char 
 int rd_sysroot_list(struct rd_sysroot *sr, struct rd_strv *ret, const char *dir) RD_MUST_CHECK;
 int rd_sysroot_listf(struct rd_sysroot *sr, struct rd_strv *ret, const char *format, ...) RD_PRINTF(3, 4) RD_MUST_CHECK;
 
-/* Paths that match a pattern ("*" and "?" inside one component, in any component), sorted; 0 with nothing found is fine. */
+/*
+ * rd_sysroot_glob - paths that match a pattern ("*" and "?" inside one component, in any component), sorted
+ *
+ * Returns 0, also with nothing found; else what the first folder gave that could not be looked into (never -ENOENT): what was
+ * found elsewhere is in @ret all the same. Wildcards do not match a "." at the beginning of a name.
+ */
 int rd_sysroot_glob(struct rd_sysroot *sr, struct rd_strv *ret, const char *pattern) RD_MUST_CHECK;
 
 /* The text of a symbolic link itself, unresolved. -EINVAL: it is no link. */

@@ -176,7 +176,8 @@ static bool is_told(struct rd_sysroot *sr, const char *path)
 
 		if (!is_below(path, mounts[i]))
 			continue;
-		if (i == 0 && sr->manifest && sr->manifest->has_nodes)
+		/* Who wrote a manifest meant to describe the host; of nodes only "nodes" tells. */
+		if (sr->manifest && (i != 0 || sr->manifest->has_nodes))
 			return true;
 		if (sr->told[i] < 0) {
 			(void)!rd_tree_list(sr, mounts[i], &names);

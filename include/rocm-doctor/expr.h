@@ -77,5 +77,5 @@ bool rd_template_render(const struct rd_template *t, const struct rd_fact *facts
 const struct rd_expr *rd_template_path(const struct rd_template *t);
 void rd_template_paths(const struct rd_template *t, struct rd_strv *ret);
 
-/* "24GiB" and plain numbers: what a fact's value looks like as text. bool: true/false. Never fails. */
+/* What a value looks like as text; nothing for an absent one, "unknown" for an unknown one. */
 void rd_fact_format(const struct rd_fact *f, struct rd_strbuf *ret);

@@ -1,0 +1,45 @@
+/* What the loader, the rules and the diagnosis share. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rocm-doctor/knowledge.h"
+
+struct cJSON;
+struct rd_error;
+struct rd_schema;
+
+/* One JSON file that counts: not replaced and not masked. */
+struct rd_knowledge_file {
+	char *name;   /* "rules/kernel.json" */
+	char *origin; /* "built in" or a path */
+	char *text;
+	struct cJSON *json; /* parsed at load (rules) or at first use */
+};
+
+struct rd_knowledge {
+	struct rd_schema *schema;
+	struct rd_knowledge_file *files;
+	size_t files_n, files_allocated;
+	struct rd_rule **rules; /* by layer, then id */
+	size_t rules_n, rules_allocated;
+	/* explains[cause * rules_n + effect]: the edges, both spellings merged and globs resolved. */
+	bool *explains;
+	/* Indexes of rules, causes before effects. */
+	size_t *order;
+	char *version;
+};
+
+/* Parse one rule; @where is the JSON pointer for messages. NULL with the reason in @err. */
+struct rd_rule *rd_rule_parse(const struct cJSON *json, const char *origin, const char *where, const struct rd_schema *schema,
+			      struct rd_error *err);
+struct rd_rule *rd_rule_free(struct rd_rule *rule);
+
+/* Merge the edges and put the rules in order. -ELOOP for a cycle, -ENOENT for an id that no rule has. */
+int rd_knowledge_connect(struct rd_knowledge *k, struct rd_error *err);
+
+/*
+ * Parse strictly: errors name @origin, line and column; duplicate keys are errors, with their JSON pointer.
+ */
+struct cJSON *rd_json_parse(const char *text, const char *origin, struct rd_error *err);

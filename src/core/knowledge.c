@@ -1,0 +1,332 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <dirent.h>
+
+#include <cjson/cJSON.h>
+
+#include "knowledge-internal.h"
+#include "rocm-doctor/embedded.h"
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/probe.h"
+#include "rocm-doctor/schema.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/strv.h"
+#include "util/xalloc.h"
+
+/* A rule or table file larger than this is no rule or table file. */
+#define FILE_MAX ((size_t)8 << 20)
+
+static const char *const kinds[] = { "profiles", "rules", "tables" };
+
+static struct rd_knowledge_file *find_file(const struct rd_knowledge *k, const char *name)
+{
+	for (size_t i = 0; i < k->files_n; i++)
+		if (rd_streq(k->files[i].name, name))
+			return &k->files[i];
+	return NULL;
+}
+
+/* Takes @text. The same name again replaces what was there; empty text masks it. */
+static void put_file(struct rd_knowledge *k, const char *name, const char *origin, char *text)
+{
+	struct rd_knowledge_file *file = find_file(k, name);
+
+	if (!file) {
+		RD_GROW(k->files, k->files_n, k->files_allocated);
+		file = &k->files[k->files_n++];
+		*file = (struct rd_knowledge_file){ .name = rd_xstrdup(name) };
+	} else {
+		free(file->origin);
+		free(file->text);
+	}
+	file->origin = rd_xstrdup(origin);
+	file->text = text;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct rd_knowledge_file *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* As root, a file that another user could write would be that user's say in a root process. */
+static int check_owner(int fd, const char *path, struct rd_error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return rd_error_set(err, -errno, "cannot look at '%s': %s", path, rd_strerror(errno));
+	if (geteuid() == 0 && (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH) && !S_ISCHR(st.st_mode))))
+		return rd_error_set(err, -EPERM, "'%s' can be written by others than root; not read as root", path);
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		return rd_error_set(err, -EINVAL, "'%s' is no regular file", path);
+	return 0;
+}
+
+static int read_file(const char *path, char **ret, struct rd_error *err)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+	rd_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char buf[65536];
+	ssize_t n;
+	int r;
+
+	if (fd < 0)
+		return rd_error_set(err, -errno, "cannot open '%s': %s", path, rd_strerror(errno));
+	r = check_owner(fd, path, err);
+	if (r < 0)
+		return r;
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		rd_strbuf_addn(&sb, buf, (size_t)n);
+		if (sb.len > FILE_MAX)
+			return rd_error_set(err, -EFBIG, "'%s' is larger than is read", path);
+	}
+	if (n < 0)
+		return rd_error_set(err, -errno, "cannot read '%s': %s", path, rd_strerror(errno));
+	if (strlen(sb.buf) != sb.len)
+		return rd_error_set(err, -EINVAL, "'%s' has a NUL byte", path);
+	*ret = rd_strbuf_detach(&sb);
+	return 0;
+}
+
+/* All *.json of one kind's folder. A folder that is not there is fine. */
+static int read_folder(struct rd_knowledge *k, const char *dir, const char *kind, struct rd_error *err)
+{
+	rd_auto_free char *folder = rd_xasprintf("%s/%s", dir, kind);
+	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
+	const struct dirent *entry;
+	DIR *d = opendir(folder);
+	int r = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : rd_error_set(err, -errno, "cannot list '%s': %s", folder, rd_strerror(errno));
+	while ((entry = readdir(d)))
+		if (rd_str_has_suffix(entry->d_name, ".json"))
+			rd_strv_push(&names, entry->d_name);
+	closedir(d);
+	rd_strv_sort(&names);
+	for (size_t i = 0; i < names.n && r >= 0; i++) {
+		rd_auto_free char *path = rd_xasprintf("%s/%s", folder, names.v[i]);
+		rd_auto_free char *name = rd_xasprintf("%s/%s", kind, names.v[i]);
+		char *text;
+
+		r = read_file(path, &text, err);
+		if (r >= 0)
+			put_file(k, name, path, text);
+	}
+	return r;
+}
+
+static int read_files(struct rd_knowledge *k, const struct rd_strv *dirs, struct rd_error *err)
+{
+	int r = 0;
+
+	for (const struct rd_embedded *e = rd_embedded_files; e->name; e++)
+		put_file(k, e->name, "built in", rd_xstrndup(e->text, e->len));
+	for (size_t i = 0; dirs && i < dirs->n; i++)
+		for (size_t j = 0; j < RD_ARRAY_SIZE(kinds) && r >= 0; j++)
+			r = read_folder(k, dirs->v[i], kinds[j], err);
+	if (k->files_n)
+		qsort(k->files, k->files_n, sizeof(*k->files), by_name);
+	return r;
+}
+
+static bool is_masked(const struct rd_knowledge_file *file)
+{
+	return !file->text[strspn(file->text, " \t\r\n")];
+}
+
+/* The same id again replaces the rule. */
+static void put_rule(struct rd_knowledge *k, struct rd_rule *rule)
+{
+	for (size_t i = 0; i < k->rules_n; i++) {
+		if (rd_streq(k->rules[i]->id, rule->id)) {
+			rd_rule_free(k->rules[i]);
+			k->rules[i] = rule;
+			return;
+		}
+	}
+	RD_GROW(k->rules, k->rules_n, k->rules_allocated);
+	k->rules[k->rules_n++] = rule;
+}
+
+static int check_schema(const struct rd_knowledge_file *file, const char *wanted, struct rd_error *err)
+{
+	const cJSON *schema = cJSON_GetObjectItemCaseSensitive(file->json, "schema");
+
+	if (!cJSON_IsString(schema) || !rd_streq(schema->valuestring, wanted))
+		return rd_error_set(err, -EINVAL, "%s: /schema: '%s' is wanted", file->origin, wanted);
+	return 0;
+}
+
+static int load_rules(struct rd_knowledge *k, struct rd_knowledge_file *file, struct rd_error *err)
+{
+	const char *origin = rd_streq(file->origin, "built in") ? file->name : file->origin;
+	const cJSON *rules, *child;
+	size_t index = 0;
+
+	file->json = rd_json_parse(file->text, origin, err);
+	if (!file->json || check_schema(file, "rocm-doctor/rules/1", err) < 0)
+		return -EINVAL;
+	rules = cJSON_GetObjectItemCaseSensitive(file->json, "rules");
+	if (!cJSON_IsArray(rules))
+		return rd_error_set(err, -EINVAL, "%s: /rules: an array is wanted", origin);
+	cJSON_ArrayForEach(child, file->json)
+	{
+		if (!rd_streq(child->string, "schema") && !rd_streq(child->string, "rules"))
+			return rd_error_set(err, -EINVAL, "%s: /%s: no such key in a file of rules", origin, child->string);
+	}
+	cJSON_ArrayForEach(child, rules)
+	{
+		rd_auto_free char *where = rd_xasprintf("/rules/%zu", index++);
+		struct rd_rule *rule = rd_rule_parse(child, origin, where, k->schema, err);
+
+		if (!rule)
+			return -EINVAL;
+		put_rule(k, rule);
+	}
+	/* The rules have all that is of use. */
+	cJSON_Delete(file->json);
+	file->json = NULL;
+	return 0;
+}
+
+static int by_layer_and_id(const void *a, const void *b)
+{
+	const struct rd_rule *x = *(struct rd_rule *const *)a, *y = *(struct rd_rule *const *)b;
+
+	return x->layer != y->layer ? (int)x->layer - (int)y->layer : strcmp(x->id, y->id);
+}
+
+static int load_all_rules(struct rd_knowledge *k, struct rd_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < k->files_n && r >= 0; i++)
+		if (rd_str_has_prefix(k->files[i].name, "rules/") && !is_masked(&k->files[i]))
+			r = load_rules(k, &k->files[i], err);
+	if (k->rules_n)
+		qsort(k->rules, k->rules_n, sizeof(*k->rules), by_layer_and_id);
+	return r;
+}
+
+/* The newest date that a table carries; the tables need not be parsed for it. */
+static void find_version(struct rd_knowledge *k)
+{
+	k->version = rd_xstrdup("");
+	for (size_t i = 0; i < k->files_n; i++) {
+		const char *at = rd_str_has_prefix(k->files[i].name, "tables/") ? strstr(k->files[i].text, "\"as_of\"") : NULL;
+		char date[11];
+
+		if (at && sscanf(at, "\"as_of\" : \"%10[0-9-]\"", date) == 1 && strcmp(date, k->version) > 0) {
+			free(k->version);
+			k->version = rd_xstrdup(date);
+		}
+	}
+}
+
+int rd_knowledge_load(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err)
+{
+	struct rd_knowledge *k = rd_xcalloc(1, sizeof(*k));
+	int r = rd_schema_new(rd_probes, rd_probes_n, &k->schema, err);
+
+	if (r >= 0)
+		r = read_files(k, dirs, err);
+	if (r >= 0)
+		r = load_all_rules(k, err);
+	if (r >= 0)
+		r = rd_knowledge_connect(k, err);
+	if (r < 0) {
+		rd_knowledge_free(k);
+		return r;
+	}
+	find_version(k);
+	*ret = k;
+	return 0;
+}
+
+struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k)
+{
+	if (!k)
+		return NULL;
+	for (size_t i = 0; i < k->files_n; i++) {
+		free(k->files[i].name);
+		free(k->files[i].origin);
+		free(k->files[i].text);
+		cJSON_Delete(k->files[i].json);
+	}
+	for (size_t i = 0; i < k->rules_n; i++)
+		rd_rule_free(k->rules[i]);
+	free(k->files);
+	free(k->rules);
+	free(k->explains);
+	free(k->order);
+	free(k->version);
+	rd_schema_free(k->schema);
+	free(k);
+	return NULL;
+}
+
+const struct rd_schema *rd_knowledge_schema(const struct rd_knowledge *k)
+{
+	return k->schema;
+}
+
+const char *rd_knowledge_version(const struct rd_knowledge *k)
+{
+	return k->version;
+}
+
+size_t rd_knowledge_rules(const struct rd_knowledge *k, const struct rd_rule *const **ret)
+{
+	*ret = (const struct rd_rule *const *)k->rules;
+	return k->rules_n;
+}
+
+const struct rd_rule *rd_knowledge_rule(const struct rd_knowledge *k, const char *id)
+{
+	for (size_t i = 0; i < k->rules_n; i++)
+		if (rd_streq(k->rules[i]->id, id))
+			return k->rules[i];
+	return NULL;
+}
+
+static const cJSON *get_json(const struct rd_knowledge *k, const char *kind, const char *name)
+{
+	rd_auto_free char *full = rd_xasprintf("%s/%s.json", kind, name);
+	struct rd_knowledge_file *file = find_file(k, full);
+
+	if (!file || is_masked(file))
+		return NULL;
+	if (!file->json)
+		file->json = cJSON_Parse(file->text);
+	return file->json;
+}
+
+const cJSON *rd_knowledge_table(const struct rd_knowledge *k, const char *name)
+{
+	return k ? get_json(k, "tables", name) : NULL;
+}
+
+const cJSON *rd_knowledge_profile(const struct rd_knowledge *k, const char *name)
+{
+	return k ? get_json(k, "profiles", name) : NULL;
+}
+
+void rd_knowledge_profiles(const struct rd_knowledge *k, struct rd_strv *ret)
+{
+	for (size_t i = 0; i < k->files_n; i++) {
+		const char *name = k->files[i].name;
+		size_t prefix = strlen("profiles/");
+
+		if (rd_str_has_prefix(name, "profiles/") && !is_masked(&k->files[i]))
+			rd_strv_push_take(ret, rd_xstrndup(name + prefix, strlen(name) - prefix - strlen(".json")));
+	}
+}

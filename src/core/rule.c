@@ -1,0 +1,416 @@
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "knowledge-internal.h"
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/expr.h"
+#include "rocm-doctor/schema.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/xalloc.h"
+
+struct parse {
+	struct rd_rule *rule;
+	const char *origin, *where;
+	const struct rd_schema *schema, *item;
+	struct rd_error *err;
+};
+
+static int fail(const struct parse *p, const char *key, const char *what)
+{
+	return rd_error_set(p->err, -EINVAL, "%s: %s/%s: %s", p->origin, p->where, key, what);
+}
+
+const char *rd_severity_name(enum rd_severity severity)
+{
+	static const char *const names[] = { [RD_INFO] = "info", [RD_WARNING] = "warning", [RD_ERROR] = "error" };
+
+	return names[severity];
+}
+
+static const char *const subject_kinds[] = {
+	[RD_SUBJECT_HOST] = "host",	[RD_SUBJECT_GPU] = "gpu",	  [RD_SUBJECT_ENVIRONMENT] = "environment",
+	[RD_SUBJECT_ENGINE] = "engine", [RD_SUBJECT_FILE] = "file",	  [RD_SUBJECT_PACKAGE] = "package",
+	[RD_SUBJECT_ROCM_ROOT] = "rocm-root",
+};
+
+const char *rd_subject_kind_name(enum rd_subject_kind kind)
+{
+	return subject_kinds[kind];
+}
+
+/* An id is "layer/slug" of lower-case letters, digits and "-". */
+static int parse_id(struct parse *p, const char *key, const cJSON *json)
+{
+	const char *slash;
+	rd_auto_free char *layer = NULL;
+
+	if (!cJSON_IsString(json))
+		return fail(p, key, "a string is wanted");
+	slash = strchr(json->valuestring, '/');
+	if (!slash || !slash[1])
+		return fail(p, key, "an id is 'layer/name'");
+	layer = rd_xstrndup(json->valuestring, (size_t)(slash - json->valuestring));
+	if (rd_layer_parse(layer, &p->rule->layer) < 0)
+		return fail(p, key, "the id names no layer");
+	for (const char *c = slash + 1; *c; c++)
+		if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && *c != '-')
+			return fail(p, key, "an id has lower-case letters, digits and '-' only");
+	p->rule->id = rd_xstrdup(json->valuestring);
+	return 0;
+}
+
+static int parse_severity(struct parse *p, const char *key, const cJSON *json)
+{
+	for (int i = RD_INFO; i <= RD_ERROR; i++) {
+		if (cJSON_IsString(json) && rd_streq(json->valuestring, rd_severity_name((enum rd_severity)i))) {
+			p->rule->severity = (enum rd_severity)i;
+			return 0;
+		}
+	}
+	return fail(p, key, "'error', 'warning' or 'info' is wanted");
+}
+
+static int parse_flag(const struct parse *p, const char *key, const cJSON *json, bool *ret)
+{
+	if (!cJSON_IsBool(json))
+		return fail(p, key, "true or false is wanted");
+	*ret = cJSON_IsTrue(json);
+	return 0;
+}
+
+static int parse_enabled(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_flag(p, key, json, &p->rule->enabled);
+}
+
+static int parse_summary(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_flag(p, key, json, &p->rule->summary);
+}
+
+/* Words the error of an expression or a template with the place it stands in. */
+static int fail_below(const struct parse *p, const char *key, size_t index, bool is_array, struct rd_error *below)
+{
+	if (is_array)
+		rd_error_set(p->err, -EINVAL, "%s: %s/%s/%zu: %s", p->origin, p->where, key, index, below->message);
+	else
+		rd_error_set(p->err, -EINVAL, "%s: %s/%s: %s", p->origin, p->where, key, below->message);
+	rd_error_clear(below);
+	return -EINVAL;
+}
+
+static int parse_for_each(struct parse *p, const char *key, const cJSON *json)
+{
+	struct rd_error below = RD_ERROR_INIT;
+
+	if (!cJSON_IsString(json))
+		return fail(p, key, "a string is wanted");
+	p->rule->for_each = rd_expr_parse_path(json->valuestring, p->schema, NULL, &below);
+	if (!p->rule->for_each)
+		return fail_below(p, key, 0, false, &below);
+	p->item = rd_expr_item_schema(p->rule->for_each);
+	if (!p->item)
+		return fail(p, key, "this names no list");
+	p->rule->for_each_text = rd_xstrdup(json->valuestring);
+	return 0;
+}
+
+static int parse_subject_kind(struct parse *p, const char *key, const cJSON *json)
+{
+	for (size_t i = RD_SUBJECT_GPU; i < RD_ARRAY_SIZE(subject_kinds); i++) {
+		if (cJSON_IsString(json) && rd_streq(json->valuestring, subject_kinds[i])) {
+			p->rule->subject_kind = (enum rd_subject_kind)i;
+			return 0;
+		}
+	}
+	return fail(p, key, "'gpu', 'environment', 'engine', 'file', 'package' or 'rocm-root' is wanted");
+}
+
+/* A string, or an array of strings: how many, and each. */
+static int count_strings(const struct parse *p, const char *key, const cJSON *json, size_t *ret)
+{
+	const cJSON *child;
+
+	*ret = 0;
+	if (cJSON_IsString(json)) {
+		*ret = 1;
+		return 0;
+	}
+	if (!cJSON_IsArray(json))
+		return fail(p, key, "a string or an array of strings is wanted");
+	cJSON_ArrayForEach(child, json)
+	{
+		if (!cJSON_IsString(child))
+			return fail(p, key, "the array has something that is no string");
+		++*ret;
+	}
+	return 0;
+}
+
+static const char *string_at(const cJSON *json, size_t index)
+{
+	return cJSON_IsString(json) ? json->valuestring : cJSON_GetArrayItem(json, (int)index)->valuestring;
+}
+
+static int parse_template(struct parse *p, const char *key, const cJSON *json, struct rd_template **ret)
+{
+	struct rd_error below = RD_ERROR_INIT;
+
+	if (!cJSON_IsString(json))
+		return fail(p, key, "a string is wanted");
+	*ret = rd_template_parse(json->valuestring, p->schema, p->item, &below);
+	return *ret ? 0 : fail_below(p, key, 0, false, &below);
+}
+
+static int parse_templates(struct parse *p, const char *key, const cJSON *json, struct rd_template ***ret, size_t *ret_n)
+{
+	size_t n;
+	int r = count_strings(p, key, json, &n);
+
+	if (r < 0)
+		return r;
+	*ret = rd_xcalloc(n, sizeof(**ret));
+	for (; *ret_n < n; ++*ret_n) {
+		struct rd_error below = RD_ERROR_INIT;
+
+		(*ret)[*ret_n] = rd_template_parse(string_at(json, *ret_n), p->schema, p->item, &below);
+		if (!(*ret)[*ret_n])
+			return fail_below(p, key, *ret_n, cJSON_IsArray(json), &below);
+	}
+	return 0;
+}
+
+static int parse_subject(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_template(p, key, json, &p->rule->subject);
+}
+
+static int parse_title(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_template(p, key, json, &p->rule->title);
+}
+
+static int parse_detail(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_template(p, key, json, &p->rule->detail);
+}
+
+static int parse_gpus(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_templates(p, key, json, &p->rule->gpus, &p->rule->gpus_n);
+}
+
+static int parse_next(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_templates(p, key, json, &p->rule->next, &p->rule->next_n);
+}
+
+static int parse_when(struct parse *p, const char *key, const cJSON *json)
+{
+	struct rd_rule *rule = p->rule;
+	size_t n;
+	int r = count_strings(p, key, json, &n);
+
+	if (r < 0)
+		return r;
+	if (!n)
+		return fail(p, key, "a condition is wanted");
+	rule->when = rd_xcalloc(n, sizeof(*rule->when));
+	rule->when_text = rd_xcalloc(n, sizeof(*rule->when_text));
+	for (; rule->when_n < n; rule->when_n++) {
+		struct rd_error below = RD_ERROR_INIT;
+		const char *text = string_at(json, rule->when_n);
+
+		rule->when[rule->when_n] = rd_expr_parse(text, p->schema, p->item, &below);
+		if (!rule->when[rule->when_n])
+			return fail_below(p, key, rule->when_n, cJSON_IsArray(json), &below);
+		rule->when_text[rule->when_n] = rd_xstrdup(text);
+	}
+	return 0;
+}
+
+static int parse_evidence(struct parse *p, const char *key, const cJSON *json)
+{
+	struct rd_rule *rule = p->rule;
+	size_t n;
+	int r = count_strings(p, key, json, &n);
+
+	if (r < 0)
+		return r;
+	rule->evidence = rd_xcalloc(n, sizeof(*rule->evidence));
+	for (; rule->evidence_n < n; rule->evidence_n++) {
+		struct rd_error below = RD_ERROR_INIT;
+
+		rule->evidence[rule->evidence_n] =
+			rd_expr_parse_path(string_at(json, rule->evidence_n), p->schema, p->item, &below);
+		if (!rule->evidence[rule->evidence_n])
+			return fail_below(p, key, rule->evidence_n, cJSON_IsArray(json), &below);
+	}
+	return 0;
+}
+
+static int parse_names(struct parse *p, const char *key, const cJSON *json, const char ***ret)
+{
+	size_t n;
+	int r = count_strings(p, key, json, &n);
+
+	if (r < 0)
+		return r;
+	*ret = rd_xcalloc(n + 1, sizeof(**ret));
+	for (size_t i = 0; i < n; i++)
+		(*ret)[i] = rd_xstrdup(string_at(json, i));
+	return 0;
+}
+
+static int parse_explains(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_names(p, key, json, &p->rule->explains);
+}
+
+static int parse_caused_by(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_names(p, key, json, &p->rule->caused_by);
+}
+
+static int parse_fixes(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_names(p, key, json, &p->rule->fixes);
+}
+
+static int parse_references(struct parse *p, const char *key, const cJSON *json)
+{
+	return parse_names(p, key, json, &p->rule->references);
+}
+
+/* In the order in which they are read: what "." means must be known before the templates. */
+static const struct rule_key {
+	const char *name;
+	bool required;
+	int (*parse)(struct parse *p, const char *key, const cJSON *json);
+} keys[] = {
+	{ "id", true, parse_id },
+	{ "severity", true, parse_severity },
+	{ "for_each", false, parse_for_each },
+	{ "subject_kind", false, parse_subject_kind },
+	{ "subject", false, parse_subject },
+	{ "gpus", false, parse_gpus },
+	{ "when", true, parse_when },
+	{ "evidence", false, parse_evidence },
+	{ "title", true, parse_title },
+	{ "detail", true, parse_detail },
+	{ "next", false, parse_next },
+	{ "explains", false, parse_explains },
+	{ "caused_by", false, parse_caused_by },
+	{ "fixes", false, parse_fixes },
+	{ "references", true, parse_references },
+	{ "summary", false, parse_summary },
+	{ "enabled", false, parse_enabled },
+};
+
+static const char **empty_names(const char **names)
+{
+	return names ? names : rd_xcalloc(1, sizeof(*names));
+}
+
+static int check_known_keys(const struct parse *p, const cJSON *json)
+{
+	const cJSON *child;
+
+	cJSON_ArrayForEach(child, json)
+	{
+		bool known = false;
+
+		for (size_t i = 0; i < RD_ARRAY_SIZE(keys) && !known; i++)
+			known = rd_streq(keys[i].name, child->string);
+		if (!known)
+			return fail(p, child->string, "no such key in a rule");
+	}
+	return 0;
+}
+
+static int parse_keys(struct parse *p, const cJSON *json)
+{
+	int r = check_known_keys(p, json);
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(keys) && r >= 0; i++) {
+		const cJSON *value = cJSON_GetObjectItemCaseSensitive(json, keys[i].name);
+
+		if (value)
+			r = keys[i].parse(p, keys[i].name, value);
+		else if (keys[i].required)
+			r = fail(p, keys[i].name, "this key is missing");
+	}
+	if (r >= 0 && !p->rule->subject != (p->rule->subject_kind == RD_SUBJECT_HOST))
+		r = fail(p, "subject", "subject and subject_kind belong together");
+	return r;
+}
+
+struct rd_rule *rd_rule_parse(const cJSON *json, const char *origin, const char *where, const struct rd_schema *schema,
+			      struct rd_error *err)
+{
+	struct rd_rule *rule = rd_xcalloc(1, sizeof(*rule));
+	struct parse p = { rule, origin, where, schema, NULL, err };
+
+	rule->enabled = true;
+	rule->origin = rd_xstrdup(origin);
+	if (!cJSON_IsObject(json)) {
+		rd_error_set(err, -EINVAL, "%s: %s: an object is wanted", origin, where);
+		return rd_rule_free(rule);
+	}
+	if (parse_keys(&p, json) < 0)
+		return rd_rule_free(rule);
+	rule->explains = empty_names(rule->explains);
+	rule->caused_by = empty_names(rule->caused_by);
+	rule->fixes = empty_names(rule->fixes);
+	rule->references = empty_names(rule->references);
+	return rule;
+}
+
+static void free_names(const char **names)
+{
+	for (size_t i = 0; names && names[i]; i++)
+		free((char *)names[i]);
+	free(names);
+}
+
+static void free_templates(struct rd_template **templates, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		rd_template_free(templates[i]);
+	free(templates);
+}
+
+struct rd_rule *rd_rule_free(struct rd_rule *rule)
+{
+	if (!rule)
+		return NULL;
+	for (size_t i = 0; i < rule->when_n; i++) {
+		rd_expr_free(rule->when[i]);
+		free((char *)rule->when_text[i]);
+	}
+	for (size_t i = 0; i < rule->evidence_n; i++)
+		rd_expr_free(rule->evidence[i]);
+	free(rule->when);
+	free(rule->when_text);
+	free(rule->evidence);
+	free_templates(rule->gpus, rule->gpus_n);
+	free_templates(rule->next, rule->next_n);
+	rd_template_free(rule->subject);
+	rd_template_free(rule->title);
+	rd_template_free(rule->detail);
+	rd_expr_free(rule->for_each);
+	free_names(rule->explains);
+	free_names(rule->caused_by);
+	free_names(rule->fixes);
+	free_names(rule->references);
+	free((char *)rule->for_each_text);
+	free((char *)rule->id);
+	free((char *)rule->origin);
+	free(rule);
+	return NULL;
+}

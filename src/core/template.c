@@ -1,0 +1,183 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/expr.h"
+#include "rocm-doctor/facts.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+struct rd_template {
+	/* Text and paths in turn; one of the two is set. */
+	struct piece {
+		char *text;
+		struct rd_expr *path;
+	} *pieces;
+	size_t n, allocated;
+};
+
+static void add_piece(struct rd_template *t, char *text, struct rd_expr *path)
+{
+	RD_GROW(t->pieces, t->n, t->allocated);
+	t->pieces[t->n++] = (struct piece){ text, path };
+}
+
+static int parse_pieces(struct rd_template *t, const char *text, const struct rd_schema *schema,
+			const struct rd_schema *item, struct rd_error *err)
+{
+	rd_auto_strbuf struct rd_strbuf literal = RD_STRBUF_INIT;
+	const char *at = text;
+
+	while (*at) {
+		rd_auto_free char *inner = NULL;
+		struct rd_error below = RD_ERROR_INIT;
+		struct rd_expr *path;
+		const char *end;
+
+		if (rd_str_has_prefix(at, "$${")) {
+			rd_strbuf_add(&literal, "${");
+			at += 3;
+			continue;
+		}
+		if (!rd_str_has_prefix(at, "${")) {
+			rd_strbuf_addc(&literal, *at++);
+			continue;
+		}
+		end = strchr(at, '}');
+		if (!end)
+			return rd_error_set(err, -EINVAL, "column %zu: '${' without '}'", (size_t)(at - text) + 1);
+		if (literal.len)
+			add_piece(t, rd_strbuf_detach(&literal), NULL);
+		inner = rd_xstrndup(at + 2, (size_t)(end - at - 2));
+		path = rd_expr_parse_path(inner, schema, item, &below);
+		if (!path) {
+			rd_error_set(err, -EINVAL, "column %zu: in '${%s}': %s", (size_t)(at - text) + 1, inner, below.message);
+			rd_error_clear(&below);
+			return -EINVAL;
+		}
+		add_piece(t, NULL, path);
+		at = end + 1;
+	}
+	if (literal.len)
+		add_piece(t, rd_strbuf_detach(&literal), NULL);
+	return 0;
+}
+
+struct rd_template *rd_template_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
+				      struct rd_error *err)
+{
+	struct rd_template *t = rd_xcalloc(1, sizeof(*t));
+
+	return parse_pieces(t, text, schema, item, err) < 0 ? rd_template_free(t) : t;
+}
+
+struct rd_template *rd_template_free(struct rd_template *t)
+{
+	if (!t)
+		return NULL;
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->pieces[i].text);
+		rd_expr_free(t->pieces[i].path);
+	}
+	free(t->pieces);
+	free(t);
+	return NULL;
+}
+
+static void format_real(double value, struct rd_strbuf *ret)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%.6g", value);
+	rd_strbuf_add(ret, text);
+}
+
+static void format_items(const struct rd_fact *f, struct rd_strbuf *ret)
+{
+	bool is_map = rd_fact_kind(f) == RD_MAP || rd_fact_kind(f) == RD_OBJECT;
+
+	for (size_t i = 0; i < rd_fact_count(f); i++) {
+		const struct rd_fact *item = rd_fact_at(f, i);
+
+		rd_strbuf_add(ret, i ? ", " : "");
+		if (is_map)
+			rd_strbuf_addf(ret, "%s=", rd_fact_name(item));
+		if (rd_fact_kind(item) != RD_OBJECT && rd_fact_kind(item) != RD_LIST)
+			rd_fact_format(item, ret);
+		else
+			rd_strbuf_add(ret, "...");
+	}
+}
+
+void rd_fact_format(const struct rd_fact *f, struct rd_strbuf *ret)
+{
+	if (rd_fact_state(f) == RD_FACT_UNKNOWN) {
+		rd_strbuf_add(ret, "unknown");
+		return;
+	}
+	switch (rd_fact_kind(f)) {
+	case RD_BOOL:
+		rd_strbuf_add(ret, rd_fact_bool(f) ? "true" : "false");
+		break;
+	case RD_INT:
+		rd_strbuf_addf(ret, "%" PRId64, rd_fact_int(f));
+		break;
+	case RD_REAL:
+		format_real(rd_fact_real(f), ret);
+		break;
+	case RD_STR:
+		rd_strbuf_add(ret, rd_fact_str(f));
+		break;
+	case RD_STRS:
+	case RD_MAP:
+	case RD_OBJECT:
+		format_items(f, ret);
+		break;
+	case RD_LIST:
+		if (rd_fact_count(f))
+			rd_strbuf_addf(ret, "%zu item%s", rd_fact_count(f), rd_fact_count(f) == 1 ? "" : "s");
+		break;
+	case RD_NONE:
+		break;
+	}
+}
+
+bool rd_template_render(const struct rd_template *t, const struct rd_fact *facts, const struct rd_fact *item,
+			struct rd_strbuf *ret)
+{
+	bool complete = true;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct rd_fact *f;
+		size_t before = ret->len;
+
+		if (t->pieces[i].text) {
+			rd_strbuf_add(ret, t->pieces[i].text);
+			continue;
+		}
+		f = rd_expr_path_get(t->pieces[i].path, facts, item);
+		if (rd_fact_state(f) == RD_FACT_KNOWN)
+			rd_fact_format(f, ret);
+		if (ret->len == before) {
+			rd_strbuf_add(ret, "?");
+			complete = false;
+		}
+	}
+	return complete;
+}
+
+const struct rd_expr *rd_template_path(const struct rd_template *t)
+{
+	return t->n == 1 ? t->pieces[0].path : NULL;
+}
+
+void rd_template_paths(const struct rd_template *t, struct rd_strv *ret)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->pieces[i].path)
+			rd_expr_paths(t->pieces[i].path, ret);
+}

@@ -17,7 +17,7 @@ struct rd_strv;
 enum rd_role { RD_ROOT_CAUSE, RD_CONSEQUENCE, RD_INDEPENDENT };
 
 struct rd_evidence {
-	char *fact;               /* path with indexes */
+	char *fact;                  /* path with indexes */
 	const struct rd_fact *value; /* NULL: absent */
 	char *source;
 };
@@ -26,17 +26,17 @@ struct rd_finding {
 	const struct rd_rule *rule;
 	enum rd_severity severity; /* the rule's, or what the profile makes of it */
 	enum rd_role role;
-	enum rd_tri state;         /* TRUE: a finding; UNKNOWN: undetermined or masked */
-	bool masked;               /* unknown, and a true cause stands above it */
-	char *subject;             /* NULL: the host */
+	enum rd_tri state; /* TRUE: a finding; UNKNOWN: undetermined or masked */
+	bool masked;       /* unknown, and a true cause stands above it */
+	char *subject;     /* NULL: the host */
 	char *title, *detail;
-	char **gpus;               /* sorted addresses */
+	char **gpus; /* sorted addresses */
 	size_t gpus_n;
 	char **next;
 	size_t next_n;
 	struct rd_evidence *evidence; /* of an unknown one: the facts that keep it undecided */
 	size_t evidence_n;
-	const char **caused_by;       /* ids of the nearest true causes, sorted */
+	const char **caused_by; /* ids of the nearest true causes, sorted */
 	size_t caused_by_n;
 	const char **unchecked_causes; /* ids of causes that could not be judged, sorted */
 	size_t unchecked_causes_n;

@@ -24,7 +24,9 @@ struct rd_trace {
 	const struct rd_fact **facts;
 	size_t n;
 	/* Paths that were asked for and that nobody set (absent); caller frees with rd_trace_clear(). */
-	struct rd_trace_absent { char *path; } *absent;
+	struct rd_trace_absent {
+		char *path;
+	} * absent;
 	size_t absent_n;
 };
 void rd_trace_clear(struct rd_trace *trace);
@@ -37,7 +39,7 @@ void rd_trace_clear(struct rd_trace *trace);
  * Returns the tree, or NULL with "column N: ..." in @err.
  */
 struct rd_expr *rd_expr_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-			      struct rd_error *err) RD_MUST_CHECK;
+                              struct rd_error *err) RD_MUST_CHECK;
 struct rd_expr *rd_expr_free(struct rd_expr *expr);
 
 /*
@@ -45,7 +47,7 @@ struct rd_expr *rd_expr_free(struct rd_expr *expr);
  * rd_expr_item_schema - what "." is inside it: the item of the list that the path names; NULL where it names no list
  */
 struct rd_expr *rd_expr_parse_path(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-				   struct rd_error *err) RD_MUST_CHECK;
+                                   struct rd_error *err) RD_MUST_CHECK;
 const struct rd_schema *rd_expr_item_schema(const struct rd_expr *path);
 /* The fact that a path leads to; NULL where nobody set it. */
 const struct rd_fact *rd_expr_path_get(const struct rd_expr *path, const struct rd_fact *facts, const struct rd_fact *item);
@@ -56,7 +58,7 @@ const struct rd_fact *rd_expr_path_get(const struct rd_expr *path, const struct 
  * @trace: gets the leaves that decided; NULL: not wanted. For an unknown result these are the unknown leaves.
  */
 enum rd_tri rd_expr_eval(const struct rd_expr *expr, const struct rd_fact *facts, const struct rd_fact *item,
-			 struct rd_trace *trace);
+                         struct rd_trace *trace);
 
 /* True where all(list, ...) stands without a count(list) > 0 beside it; what lint warns of. */
 bool rd_expr_has_unguarded_all(const struct rd_expr *expr, const char **ret_list);
@@ -68,11 +70,13 @@ void rd_expr_paths(const struct rd_expr *expr, struct rd_strv *ret);
  * Templates: text with ${path}; "${.file}" is of the item, "$${" a literal "${". A list of strings is joined by ", ".
  */
 struct rd_template *rd_template_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-				      struct rd_error *err) RD_MUST_CHECK;
+                                      struct rd_error *err) RD_MUST_CHECK;
 struct rd_template *rd_template_free(struct rd_template *t);
 /* Appends the text; false where a path in it is unknown or absent (which then reads "?"). */
 bool rd_template_render(const struct rd_template *t, const struct rd_fact *facts, const struct rd_fact *item,
-			struct rd_strbuf *ret);
+                        struct rd_strbuf *ret);
+/* The text as it was written. */
+const char *rd_template_text(const struct rd_template *t);
 /* The single path that the whole template is, NULL where it is more than that. */
 const struct rd_expr *rd_template_path(const struct rd_template *t);
 void rd_template_paths(const struct rd_template *t, struct rd_strv *ret);

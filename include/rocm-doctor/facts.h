@@ -16,14 +16,14 @@ struct rd_fact;
 struct rd_strv;
 
 enum rd_kind {
-	RD_NONE,    /* ends a table of declarations */
+	RD_NONE, /* ends a table of declarations */
 	RD_BOOL,
-	RD_INT,     /* 64 bits, signed */
-	RD_REAL,    /* a number that need not be whole (GT/s, degrees) */
+	RD_INT,  /* 64 bits, signed */
+	RD_REAL, /* a number that need not be whole (GT/s, degrees) */
 	RD_STR,
-	RD_STRS,    /* list of strings; the path ends in [] */
-	RD_MAP,     /* names to strings; the path ends in {} */
-	RD_LIST,    /* list of objects; the path ends in [] */
+	RD_STRS, /* list of strings; the path ends in [] */
+	RD_MAP,  /* names to strings; the path ends in {} */
+	RD_LIST, /* list of objects; the path ends in [] */
 	RD_OBJECT,
 };
 
@@ -83,7 +83,7 @@ void rd_fact_append_str(struct rd_fact *at, const char *list, const char *value,
 const struct rd_fact *rd_fact_get(const struct rd_fact *at, const char *path);
 struct rd_fact *rd_fact_get_mutable(struct rd_fact *at, const char *path);
 
-enum rd_kind rd_fact_kind(const struct rd_fact *f); /* RD_NONE for NULL */
+enum rd_kind rd_fact_kind(const struct rd_fact *f);        /* RD_NONE for NULL */
 enum rd_fact_state rd_fact_state(const struct rd_fact *f); /* ABSENT for NULL */
 /* Getters are forgiving: NULL, absent, unknown and another kind give false, 0, "" . */
 bool rd_fact_bool(const struct rd_fact *f);
@@ -126,8 +126,8 @@ struct rd_schema;
  * rd_facts_from_json - facts as rule tests write them: null is unknown, what is left out is absent
  * Every name and type is checked against @schema. Returns 0, or -EINVAL with the place in @err.
  */
-int rd_facts_from_json(struct rd_fact *root, const struct cJSON *json, const struct rd_schema *schema, struct rd_error *err)
-	RD_MUST_CHECK;
+int rd_facts_from_json(struct rd_fact *root, const struct cJSON *json, const struct rd_schema *schema,
+                       struct rd_error *err) RD_MUST_CHECK;
 
 /*
  * rd_facts_undeclared - paths that somebody set and nobody declared with that kind; a mistake of a probe

@@ -36,23 +36,23 @@ struct rd_rule {
 	enum rd_layer layer;
 	enum rd_severity severity;
 	bool enabled;
-	bool summary;                    /* holds only where a true finding explains it */
-	struct rd_expr *for_each;        /* NULL: once for the host */
+	bool summary;             /* holds only where a true finding explains it */
+	struct rd_expr *for_each; /* NULL: once for the host */
 	const char *for_each_text;
 	enum rd_subject_kind subject_kind;
-	struct rd_template *subject;     /* NULL: the host */
-	struct rd_template **gpus;       /* addresses it concerns */
+	struct rd_template *subject; /* NULL: the host */
+	struct rd_template **gpus;   /* addresses it concerns */
 	size_t gpus_n;
-	struct rd_expr **when;           /* all of them */
+	struct rd_expr **when; /* all of them */
 	const char **when_text;
 	size_t when_n;
-	struct rd_expr **evidence;       /* paths to show; none: what decided */
+	struct rd_expr **evidence; /* paths to show; none: what decided */
 	size_t evidence_n;
 	struct rd_template *title, *detail;
-	struct rd_template **next;       /* commands or advice */
+	struct rd_template **next; /* commands or advice */
 	size_t next_n;
 	const char **explains, **caused_by, **fixes, **references; /* NULL-terminated */
-	const char *origin;              /* file it came from */
+	const char *origin;                                        /* file it came from */
 };
 
 /*
@@ -81,5 +81,5 @@ const struct cJSON *rd_knowledge_profile(const struct rd_knowledge *k, const cha
 /* Names of the profiles, sorted. */
 void rd_knowledge_profiles(const struct rd_knowledge *k, struct rd_strv *ret);
 
-const char *rd_severity_name(enum rd_severity severity); /* "error" ... */
+const char *rd_severity_name(enum rd_severity severity);     /* "error" ... */
 const char *rd_subject_kind_name(enum rd_subject_kind kind); /* "gpu" ...; "host" for none */

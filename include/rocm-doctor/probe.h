@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/layer.h"
@@ -10,6 +11,7 @@
 
 struct cJSON;
 struct rd_knowledge;
+struct rd_probe;
 struct rd_sysroot;
 struct rd_strv;
 
@@ -20,10 +22,13 @@ enum {
 
 /* What the person asked for that a probe must know. */
 struct rd_probe_options {
-	const char *profile;            /* --profile, NULL for the default one */
-	const struct rd_strv *pythons;  /* --python, NULL or empty: discover */
-	bool active;                    /* --active */
-	bool network;                   /* --network */
+	const char *profile;           /* --profile, NULL for the default one */
+	const struct rd_strv *pythons; /* --python, NULL or empty: discover */
+	bool active;                   /* --active */
+	bool network;                  /* --network */
+	uint64_t deadline_ms;          /* of CLOCK_MONOTONIC; what was not read by then is unknown; 0: none */
+	/* Called before each probe, for showing progress; may be NULL. */
+	void (*progress)(const struct rd_probe *next);
 };
 
 struct rd_probe_ctx {
@@ -34,10 +39,10 @@ struct rd_probe_ctx {
 };
 
 struct rd_probe {
-	const char *name;       /* "kernel/kfd": the file's path below probes/ */
+	const char *name; /* "kernel/kfd": the file's path below probes/ */
 	enum rd_layer layer;
 	unsigned flags;
-	const char *after;      /* a probe of the same layer whose facts this one reads, or NULL */
+	const char *after; /* a probe of the same layer whose facts this one reads, or NULL */
 	const char *summary;
 	const struct rd_fact_decl *facts; /* ends with a zeroed row */
 	/*
@@ -55,6 +60,8 @@ extern const size_t rd_probes_n;
 int rd_probe_run_ctx(const struct rd_probe *probe, struct rd_probe_ctx *ctx);
 /* The same over a sysroot alone, for tests: no knowledge, no options. */
 int rd_probe_run(const struct rd_probe *probe, struct rd_sysroot *sr, struct rd_fact *facts);
+/* Milliseconds of CLOCK_MONOTONIC. */
+uint64_t rd_now_ms(void);
 /* Run all of them. */
 void rd_probes_run(struct rd_probe_ctx *ctx);
 

@@ -25,7 +25,8 @@ struct rd_requirement {
 };
 
 struct rd_report {
-	const char *tool_version, *knowledge_version;
+	const struct rd_knowledge *knowledge;
+	const struct rd_diagnosis *diagnosis;
 	enum rd_status status;
 	char *summary;
 	char *headline; /* the host in one line: system, kernel, GPUs, user */
@@ -35,8 +36,10 @@ struct rd_report {
 	} layers[RD_LAYER_COUNT];
 	const struct rd_finding **findings;
 	size_t findings_n;
-	size_t waiting; /* checks that wait for a cause */
-	size_t checked, cleared;
+	size_t waiting;               /* checks that wait for a cause */
+	size_t checked;               /* rules judged in the selection */
+	const struct rd_rule **clear; /* those of them that are false everywhere */
+	size_t clear_n;
 	struct rd_unknown *unknown;
 	size_t unknown_n;
 	struct rd_requirement *requirements;
@@ -45,11 +48,11 @@ struct rd_report {
 };
 
 /*
- * rd_report_new - select, gate and word a diagnosis
- * @expressions: --require, each already parsed well; NULL-terminated pairs are not needed: texts and results
+ * rd_report_new - select and word a diagnosis
+ * @facts, @d: must outlive the report
  */
 struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fact *facts, const struct rd_diagnosis *d,
-				const struct rd_selection *selection);
+                                const struct rd_selection *selection);
 struct rd_report *rd_report_free(struct rd_report *report);
 void rd_report_add_requirement(struct rd_report *report, const char *expression, enum rd_tri result);
 
@@ -65,3 +68,11 @@ struct rd_text_options {
 int rd_render_report_text(const struct rd_report *report, const struct rd_text_options *options, FILE *out) RD_MUST_CHECK;
 int rd_render_report_json(const struct rd_report *report, FILE *out) RD_MUST_CHECK;
 int rd_render_facts_json(const struct rd_knowledge *k, const struct rd_fact *facts, FILE *out) RD_MUST_CHECK;
+
+/* True where a rule is selected by --layer, --only and --skip. */
+bool rd_selection_has(const struct rd_selection *selection, const struct rd_rule *rule);
+
+/* What a healthy layer looks like in a few words, from its facts; caller frees. */
+char *rd_layer_summary(enum rd_layer layer, const struct rd_fact *facts) RD_MUST_CHECK;
+/* The host in one line: system, kernel, GPUs, user; caller frees. */
+char *rd_host_headline(const struct rd_fact *facts) RD_MUST_CHECK;

@@ -30,3 +30,8 @@ const struct rd_probe *rd_schema_probe(const struct rd_schema *at);
 size_t rd_schema_count(const struct rd_schema *at);
 const struct rd_schema *rd_schema_at(const struct rd_schema *at, size_t index);
 const char *rd_schema_name(const struct rd_schema *at);
+
+/* The declaration behind a path with or without indexes ("gpus[0].name", "gpus[].name"); NULL where there is none. */
+const struct rd_schema *rd_schema_lookup(const struct rd_schema *root, const char *path);
+/* Every declared fact below @root, in the order of declaration. */
+void rd_schema_walk(const struct rd_schema *root, void (*visit)(const struct rd_schema *at, void *data), void *data);

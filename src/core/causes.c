@@ -29,7 +29,7 @@ static int connect_name(struct rd_knowledge *k, size_t rule, const char *pattern
 	if (found)
 		return 0;
 	return rd_error_set(err, -ENOENT, "%s: rule %s: %s names '%s', which no rule has", k->rules[rule]->origin,
-			    k->rules[rule]->id, is_cause ? "caused_by" : "explains", pattern);
+	                    k->rules[rule]->id, is_cause ? "caused_by" : "explains", pattern);
 }
 
 static int connect_rule(struct rd_knowledge *k, size_t rule, struct rd_error *err)
@@ -62,7 +62,7 @@ static int report_cycle(const struct visit *v, size_t rule, struct rd_error *err
 	for (; i < v->path_n; i++)
 		rd_strbuf_addf(&sb, "%s -> ", v->k->rules[v->path[i]]->id);
 	return rd_error_set(err, -ELOOP, "%s: causes go round in a circle: %s%s", v->k->rules[rule]->origin, sb.buf,
-			    v->k->rules[rule]->id);
+	                    v->k->rules[rule]->id);
 }
 
 static int visit(struct visit *v, size_t rule, struct rd_error *err)

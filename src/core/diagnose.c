@@ -23,10 +23,10 @@ struct set {
 /* A finding with what is needed to settle its role. */
 struct instance {
 	struct rd_finding finding;
-	size_t rule; /* index in the knowledge's rules */
-	bool holds;  /* counts as a node: true or unknown */
-	bool only_not_asked; /* unknown, for nothing but facts that were not asked for */
-	struct set causes;   /* true instances that it follows from, reached through unknown ones as well */
+	size_t rule;          /* index in the knowledge's rules */
+	bool holds;           /* counts as a node: true or unknown */
+	bool only_not_asked;  /* unknown, for nothing but facts that were not asked for */
+	struct set causes;    /* true instances that it follows from, reached through unknown ones as well */
 	struct set unchecked; /* unknown instances that could be its cause */
 	bool has_direct_cause;
 	bool leads_to_error;
@@ -157,7 +157,7 @@ static void word(struct rd_finding *f, const struct rd_fact *facts, const struct
 
 /* All conditions of a rule over one item; the trace keeps what decided, as in an AND. */
 static enum rd_tri judge(const struct rd_rule *rule, const struct rd_fact *facts, const struct rd_fact *item,
-			 struct rd_trace *ret)
+                         struct rd_trace *ret)
 {
 	enum rd_tri result = RD_TRUE;
 
@@ -329,7 +329,7 @@ static bool has_gpu(const struct rd_finding *f, const char *address)
  * every one; *ret gets those that count.
  */
 static bool accept_causes(const struct rd_diagnosis *d, const struct instance *effect, const struct set *candidates,
-			  struct set *ret)
+                          struct set *ret)
 {
 	char *const *wanted = effect->finding.gpus_n ? effect->finding.gpus : d->addresses.v;
 	size_t wanted_n = effect->finding.gpus_n ? effect->finding.gpus_n : d->addresses.n;

@@ -253,7 +253,7 @@ static enum rd_tri eval_compare(const struct rd_expr *e, struct scope *s)
  * what decides: the first deciding operand, else the unknown ones, else all. Returns the result so far.
  */
 static enum rd_tri combine(struct scope *s, enum rd_tri so_far, enum rd_tri next, enum rd_tri deciding, struct mark begin,
-			   struct mark before)
+                           struct mark before)
 {
 	if (next == deciding || (next == RD_UNKNOWN && so_far != RD_UNKNOWN)) {
 		drop(s, begin, before);
@@ -357,7 +357,7 @@ static void drop_repeated(struct rd_trace *t)
 }
 
 enum rd_tri rd_expr_eval(const struct rd_expr *expr, const struct rd_fact *facts, const struct rd_fact *item,
-			 struct rd_trace *trace)
+                         struct rd_trace *trace)
 {
 	struct scope s = { facts, item, trace };
 	enum rd_tri result = eval(expr, &s);

@@ -32,7 +32,7 @@ enum rd_type { RD_TYPE_BOOL, RD_TYPE_NUMBER, RD_TYPE_STRING, RD_TYPE_VERSION, RD
 enum rd_op { RD_OP_EQ, RD_OP_NE, RD_OP_LT, RD_OP_LE, RD_OP_GT, RD_OP_GE };
 
 struct rd_path_step {
-	char *name;    /* NULL: an index */
+	char *name; /* NULL: an index */
 	size_t index;
 };
 

@@ -145,10 +145,11 @@ struct position {
 };
 
 static bool step_name(struct parser *p, struct rd_expr *e, struct position *pos, const char *name, size_t len,
-		      const char *where)
+                      const char *where)
 {
 	rd_auto_free char *copy = rd_xstrndup(name, len);
-	const struct rd_schema *child = pos->kind == RD_OBJECT || pos->kind == RD_MAP ? rd_schema_child(pos->schema, copy) : NULL;
+	const struct rd_schema *child =
+		pos->kind == RD_OBJECT || pos->kind == RD_MAP ? rd_schema_child(pos->schema, copy) : NULL;
 
 	if (child) {
 		pos->schema = child;
@@ -384,9 +385,12 @@ static const struct rd_function {
 	enum rd_node node;
 	enum rd_type type;
 } functions[] = {
-	{ "any", RD_NODE_ANY, RD_TYPE_BOOL },	{ "all", RD_NODE_ALL, RD_TYPE_BOOL },
-	{ "count", RD_NODE_COUNT, RD_TYPE_NUMBER }, { "min", RD_NODE_MIN, RD_TYPE_NUMBER },
-	{ "max", RD_NODE_MAX, RD_TYPE_NUMBER },	{ "known", RD_NODE_KNOWN, RD_TYPE_BOOL },
+	{ "any", RD_NODE_ANY, RD_TYPE_BOOL },
+	{ "all", RD_NODE_ALL, RD_TYPE_BOOL },
+	{ "count", RD_NODE_COUNT, RD_TYPE_NUMBER },
+	{ "min", RD_NODE_MIN, RD_TYPE_NUMBER },
+	{ "max", RD_NODE_MAX, RD_TYPE_NUMBER },
+	{ "known", RD_NODE_KNOWN, RD_TYPE_BOOL },
 	{ "version", RD_NODE_VERSION, RD_TYPE_VERSION },
 };
 
@@ -566,7 +570,7 @@ static struct rd_expr *parse_not(struct parser *p)
 }
 
 static struct rd_expr *parse_chain(struct parser *p, const char *token, enum rd_node node,
-				   struct rd_expr *(*next)(struct parser *))
+                                   struct rd_expr *(*next)(struct parser *))
 {
 	struct rd_expr *left;
 	const char *where;
@@ -626,7 +630,7 @@ static struct rd_expr *finish(struct parser *p, struct rd_expr *e)
 }
 
 struct rd_expr *rd_expr_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-			      struct rd_error *err)
+                              struct rd_error *err)
 {
 	struct parser p = { .text = text, .at = text, .schema = schema, .item = item, .item_path = "", .err = err };
 	struct rd_expr *e = check_length(&p) ? parse_or(&p) : NULL;
@@ -639,7 +643,7 @@ struct rd_expr *rd_expr_parse(const char *text, const struct rd_schema *schema, 
 }
 
 struct rd_expr *rd_expr_parse_path(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-				   struct rd_error *err)
+                                   struct rd_error *err)
 {
 	struct parser p = { .text = text, .at = text, .schema = schema, .item = item, .item_path = "", .err = err };
 

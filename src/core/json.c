@@ -16,8 +16,8 @@ static int check_keys(const cJSON *json, const char *where, const char *origin, 
 
 	cJSON_ArrayForEach(child, json)
 	{
-		rd_auto_free char *below = child->string ? rd_xasprintf("%s/%s", where, child->string)
-							 : rd_xasprintf("%s/%zu", where, index);
+		rd_auto_free char *below =
+			child->string ? rd_xasprintf("%s/%s", where, child->string) : rd_xasprintf("%s/%zu", where, index);
 		int r;
 
 		if (child->string && cJSON_GetObjectItemCaseSensitive(json, child->string) != child)
@@ -46,7 +46,7 @@ cJSON *rd_json_parse(const char *text, const char *origin, struct rd_error *err)
 			}
 		}
 		rd_error_set(err, -EINVAL, "%s: line %zu, column %zu: no JSON", origin, line,
-			     end && end >= begin ? (size_t)(end - begin) + 1 : 1);
+		             end && end >= begin ? (size_t)(end - begin) + 1 : 1);
 		return NULL;
 	}
 	if (check_keys(json, "", origin, err) < 0) {

@@ -33,7 +33,7 @@ struct rd_knowledge {
 
 /* Parse one rule; @where is the JSON pointer for messages. NULL with the reason in @err. */
 struct rd_rule *rd_rule_parse(const struct cJSON *json, const char *origin, const char *where, const struct rd_schema *schema,
-			      struct rd_error *err);
+                              struct rd_error *err);
 struct rd_rule *rd_rule_free(struct rd_rule *rule);
 
 /* Merge the edges and put the rules in order. -ELOOP for a cycle, -ENOENT for an id that no rule has. */

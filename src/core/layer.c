@@ -4,8 +4,8 @@
 #include "util/str.h"
 
 static const char *const names[RD_LAYER_COUNT] = {
-	[RD_LAYER_HOST] = "host",       [RD_LAYER_HARDWARE] = "hardware",   [RD_LAYER_KERNEL] = "kernel",
-	[RD_LAYER_DEVICE] = "device",   [RD_LAYER_RUNTIME] = "runtime",     [RD_LAYER_FRAMEWORK] = "framework",
+	[RD_LAYER_HOST] = "host",     [RD_LAYER_HARDWARE] = "hardware", [RD_LAYER_KERNEL] = "kernel",
+	[RD_LAYER_DEVICE] = "device", [RD_LAYER_RUNTIME] = "runtime",   [RD_LAYER_FRAMEWORK] = "framework",
 	[RD_LAYER_ENGINE] = "engine",
 };
 

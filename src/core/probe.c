@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/probe.h"
@@ -64,10 +65,26 @@ static void settle(struct rd_fact *at, const char *path, const struct rd_fact_de
 		settle(rd_fact_at_mutable(list, i), mark + 3, decl, r);
 }
 
+uint64_t rd_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static bool is_late(const struct rd_probe_options *options)
+{
+	return options && options->deadline_ms && rd_now_ms() >= options->deadline_ms;
+}
+
 int rd_probe_run_ctx(const struct rd_probe *probe, struct rd_probe_ctx *ctx)
 {
-	int r = probe->run(ctx);
+	int r;
 
+	if (ctx->options && ctx->options->progress)
+		ctx->options->progress(probe);
+	r = is_late(ctx->options) ? -ETIMEDOUT : probe->run(ctx);
 	if (r < 0)
 		rd_log_debug("probe %s: %s", probe->name, rd_strerror(r));
 	for (const struct rd_fact_decl *d = probe->facts; d && d->path; d++)

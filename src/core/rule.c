@@ -33,8 +33,8 @@ const char *rd_severity_name(enum rd_severity severity)
 }
 
 static const char *const subject_kinds[] = {
-	[RD_SUBJECT_HOST] = "host",	[RD_SUBJECT_GPU] = "gpu",	  [RD_SUBJECT_ENVIRONMENT] = "environment",
-	[RD_SUBJECT_ENGINE] = "engine", [RD_SUBJECT_FILE] = "file",	  [RD_SUBJECT_PACKAGE] = "package",
+	[RD_SUBJECT_HOST] = "host",           [RD_SUBJECT_GPU] = "gpu",   [RD_SUBJECT_ENVIRONMENT] = "environment",
+	[RD_SUBJECT_ENGINE] = "engine",       [RD_SUBJECT_FILE] = "file", [RD_SUBJECT_PACKAGE] = "package",
 	[RD_SUBJECT_ROCM_ROOT] = "rocm-root",
 };
 
@@ -351,7 +351,7 @@ static int parse_keys(struct parse *p, const cJSON *json)
 }
 
 struct rd_rule *rd_rule_parse(const cJSON *json, const char *origin, const char *where, const struct rd_schema *schema,
-			      struct rd_error *err)
+                              struct rd_error *err)
 {
 	struct rd_rule *rule = rd_xcalloc(1, sizeof(*rule));
 	struct parse p = { rule, origin, where, schema, NULL, err };

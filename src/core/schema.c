@@ -63,7 +63,7 @@ static int declare(struct rd_schema *at, const struct rd_fact_decl *decl, const 
 		at = find_or_add(at, path, len);
 		if (at->kind && at->kind != kind && !(at->kind == RD_MAP && kind == RD_OBJECT))
 			return rd_error_set(err, -EEXIST, "probe %s declares '%s' with another kind than %s", probe->name,
-					    decl->path, at->probe ? at->probe->name : "an earlier one");
+			                    decl->path, at->probe ? at->probe->name : "an earlier one");
 		if (!at->kind)
 			at->kind = kind;
 		path = mark + (*mark == '[' || *mark == '{' ? 2 : 0);
@@ -151,13 +151,39 @@ const char *rd_schema_name(const struct rd_schema *at)
 	return at->name;
 }
 
+const struct rd_schema *rd_schema_lookup(const struct rd_schema *root, const char *path)
+{
+	const struct rd_schema *at = root;
+
+	while (at && *path) {
+		size_t len = strcspn(path, ".[{");
+
+		if (len)
+			at = find(at, path, len);
+		path += len;
+		while (*path == '[' || *path == '{')
+			path += strcspn(path, "]}") + (path[strcspn(path, "]}")] != '\0');
+		path += *path == '.';
+	}
+	return at;
+}
+
+void rd_schema_walk(const struct rd_schema *root, void (*visit)(const struct rd_schema *at, void *data), void *data)
+{
+	for (size_t i = 0; i < root->n; i++) {
+		if (root->children[i]->decl)
+			visit(root->children[i], data);
+		rd_schema_walk(root->children[i], visit, data);
+	}
+}
+
 /* Facts from the JSON of a rule test. */
 
 static int from_json(struct rd_fact *at, const char *path, const cJSON *json, const struct rd_schema *schema,
-		     struct rd_error *err);
+                     struct rd_error *err);
 
 static int object_from_json(struct rd_fact *at, const char *prefix, const cJSON *json, const struct rd_schema *schema,
-			    struct rd_error *err)
+                            struct rd_error *err)
 {
 	const cJSON *child;
 
@@ -183,7 +209,7 @@ static int object_from_json(struct rd_fact *at, const char *prefix, const cJSON 
 }
 
 static int list_from_json(struct rd_fact *at, const char *path, const cJSON *json, const struct rd_schema *schema,
-			  struct rd_error *err)
+                          struct rd_error *err)
 {
 	const cJSON *child;
 	int r = 0;
@@ -204,7 +230,7 @@ static int list_from_json(struct rd_fact *at, const char *path, const cJSON *jso
 }
 
 static int from_json(struct rd_fact *at, const char *path, const cJSON *json, const struct rd_schema *schema,
-		     struct rd_error *err)
+                     struct rd_error *err)
 {
 	enum rd_kind kind = schema->kind;
 
@@ -213,8 +239,8 @@ static int from_json(struct rd_fact *at, const char *path, const cJSON *json, co
 	else if (kind == RD_BOOL && cJSON_IsBool(json))
 		rd_fact_set_bool(at, path, cJSON_IsTrue(json), "test");
 	else if (kind == RD_INT && cJSON_IsNumber(json))
-		rd_fact_set_int(at, path,
-				json->valuedouble >= 9223372036854775807.0 ? INT64_MAX : (int64_t)json->valuedouble, "test");
+		rd_fact_set_int(at, path, json->valuedouble >= 9223372036854775807.0 ? INT64_MAX : (int64_t)json->valuedouble,
+		                "test");
 	else if (kind == RD_REAL && cJSON_IsNumber(json))
 		rd_fact_set_real(at, path, json->valuedouble, "test");
 	else if (kind == RD_STR && cJSON_IsString(json))

@@ -16,8 +16,9 @@ struct rd_template {
 	struct piece {
 		char *text;
 		struct rd_expr *path;
-	} *pieces;
+	} * pieces;
 	size_t n, allocated;
+	char *text;
 };
 
 static void add_piece(struct rd_template *t, char *text, struct rd_expr *path)
@@ -26,8 +27,8 @@ static void add_piece(struct rd_template *t, char *text, struct rd_expr *path)
 	t->pieces[t->n++] = (struct piece){ text, path };
 }
 
-static int parse_pieces(struct rd_template *t, const char *text, const struct rd_schema *schema,
-			const struct rd_schema *item, struct rd_error *err)
+static int parse_pieces(struct rd_template *t, const char *text, const struct rd_schema *schema, const struct rd_schema *item,
+                        struct rd_error *err)
 {
 	rd_auto_strbuf struct rd_strbuf literal = RD_STRBUF_INIT;
 	const char *at = text;
@@ -68,10 +69,11 @@ static int parse_pieces(struct rd_template *t, const char *text, const struct rd
 }
 
 struct rd_template *rd_template_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-				      struct rd_error *err)
+                                      struct rd_error *err)
 {
 	struct rd_template *t = rd_xcalloc(1, sizeof(*t));
 
+	t->text = rd_xstrdup(text);
 	return parse_pieces(t, text, schema, item, err) < 0 ? rd_template_free(t) : t;
 }
 
@@ -84,6 +86,7 @@ struct rd_template *rd_template_free(struct rd_template *t)
 		rd_expr_free(t->pieces[i].path);
 	}
 	free(t->pieces);
+	free(t->text);
 	free(t);
 	return NULL;
 }
@@ -147,7 +150,7 @@ void rd_fact_format(const struct rd_fact *f, struct rd_strbuf *ret)
 }
 
 bool rd_template_render(const struct rd_template *t, const struct rd_fact *facts, const struct rd_fact *item,
-			struct rd_strbuf *ret)
+                        struct rd_strbuf *ret)
 {
 	bool complete = true;
 
@@ -168,6 +171,11 @@ bool rd_template_render(const struct rd_template *t, const struct rd_fact *facts
 		}
 	}
 	return complete;
+}
+
+const char *rd_template_text(const struct rd_template *t)
+{
+	return t->text;
 }
 
 const struct rd_expr *rd_template_path(const struct rd_template *t)

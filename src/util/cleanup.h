@@ -28,16 +28,16 @@ static inline void rd_cleanup_fclose(FILE *const *f)
 #define rd_auto_fclose rd_auto(rd_cleanup_fclose)
 
 /* Defines rd_cleanup_NAME for a type whose _free takes and returns a pointer. */
-#define RD_DEFINE_CLEANUP(name, type, release)           \
+#define RD_DEFINE_CLEANUP(name, type, release) \
 	static inline void rd_cleanup_##name(type **p) \
-	{                                                \
-		*p = release(*p);                        \
+	{ \
+		*p = release(*p); \
 	}
 
 /* Moves ownership out of an rd_auto_ local. */
-#define rd_steal(pointer)                         \
-	__extension__({                           \
+#define rd_steal(pointer) \
+	__extension__({ \
 		__typeof__(pointer) rd_taken_ = (pointer); \
-		(pointer) = NULL;                 \
-		rd_taken_;                        \
+		(pointer) = NULL; \
+		rd_taken_; \
 	})

@@ -13,7 +13,10 @@ struct rd_strbuf {
 };
 
 extern char rd_strbuf_empty[];
-#define RD_STRBUF_INIT { rd_strbuf_empty, 0, 0 }
+#define RD_STRBUF_INIT \
+	{ \
+		rd_strbuf_empty, 0, 0 \
+	}
 
 void rd_strbuf_add(struct rd_strbuf *sb, const char *s);
 void rd_strbuf_addn(struct rd_strbuf *sb, const char *s, size_t n);

@@ -12,7 +12,10 @@ struct rd_strv {
 	size_t n, allocated;
 };
 
-#define RD_STRV_INIT { NULL, 0, 0 }
+#define RD_STRV_INIT \
+	{ \
+		NULL, 0, 0 \
+	}
 
 void rd_strv_push(struct rd_strv *sv, const char *s);
 void rd_strv_push_take(struct rd_strv *sv, char *s);

@@ -1,0 +1,100 @@
+/* What the commands share: the table of commands, their options, and what the options said. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/probe.h"
+#include "rocm-doctor/report.h"
+#include "util/strv.h"
+
+struct rd_app;
+struct rd_diagnosis;
+struct rd_fact;
+struct rd_knowledge;
+struct rd_sysroot;
+
+/* Exit statuses, as the contract has them. */
+enum {
+	RD_EXIT_OK = 0,
+	RD_EXIT_FOUND = 1,
+	RD_EXIT_USAGE = 2,
+	RD_EXIT_BROKEN = 3,
+};
+
+/* One option: its row is all that parsing, help and completion need. */
+struct rd_option {
+	const char *name; /* without dashes */
+	char letter;      /* 0: none */
+	const char *arg;  /* NULL: takes none */
+	const char *help;
+	/* Returns 0, or -EINVAL after saying why. */
+	int (*set)(struct rd_app *app, const char *value);
+};
+
+struct rd_command {
+	const char *name;
+	const char *args; /* what stands behind the options, "" for nothing */
+	const char *summary;
+	const char *details;             /* a paragraph for its help; may be NULL */
+	bool probes;                     /* takes the options that every probing command takes */
+	const struct rd_option *options; /* ends with a zeroed row; may be NULL */
+	const char *formats;             /* of --format, separated by blanks; the first is the default */
+	int (*run)(struct rd_app *app, int argc, char *argv[]);
+};
+
+enum rd_fail_on { RD_FAIL_ON_ERROR, RD_FAIL_ON_WARNING, RD_FAIL_ON_UNKNOWN, RD_FAIL_ON_NEVER };
+enum rd_color { RD_COLOR_AUTO, RD_COLOR_ALWAYS, RD_COLOR_NEVER };
+
+struct rd_app {
+	const struct rd_command *command;
+	/* probing */
+	const char *root, *user;
+	struct rd_strv pythons, rule_dirs;
+	bool network;
+	/* output */
+	const char *format, *output;
+	enum rd_color color;
+	int verbosity;
+	bool help;
+	/* check */
+	struct rd_strv layers, only, skip, requires;
+	const char *profile;
+	enum rd_fail_on fail_on;
+	bool if_gpu, list;
+	unsigned timeout_s;
+	/* made by the functions below */
+	struct rd_knowledge *knowledge;
+	struct rd_sysroot *sysroot;
+	struct rd_fact *facts;
+	uint64_t begin_us;
+};
+
+extern const struct rd_command rd_commands[];
+extern const size_t rd_commands_n;
+const struct rd_command *rd_command_find(const char *name);
+
+/* Say what is wrong, with the command's name before it. Returns @status. */
+int rd_app_fail(const struct rd_app *app, int status, const char *format, ...) RD_PRINTF(3, 4);
+
+/* Built-in rules and those of the usual folders and --rules. 0 or an exit status. */
+int rd_app_load_knowledge(struct rd_app *app);
+/* The root, and all facts of it. 0 or an exit status. */
+int rd_app_probe(struct rd_app *app);
+void rd_app_release(struct rd_app *app);
+
+/* Columns, colour and characters of standard output. */
+struct rd_text_options rd_app_text_options(const struct rd_app *app);
+bool rd_app_wants(const struct rd_app *app, const char *format);
+
+void rd_help_show(FILE *out);
+void rd_help_show_command(const struct rd_command *command, FILE *out);
+
+int cmd_check(struct rd_app *app, int argc, char *argv[]);
+int cmd_facts(struct rd_app *app, int argc, char *argv[]);
+int cmd_rules(struct rd_app *app, int argc, char *argv[]);
+int cmd_help(struct rd_app *app, int argc, char *argv[]);
+
+extern const struct rd_option rd_common_options[], rd_probing_options[], rd_check_options[], rd_facts_options[],
+	rd_rules_options[];

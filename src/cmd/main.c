@@ -1,0 +1,230 @@
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "app.h"
+#include "rocm-doctor/knowledge.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+const struct rd_command rd_commands[] = {
+	{
+		.name = "check",
+		.args = "",
+		.summary = "probe, diagnose, print; the exit status gates a pipeline",
+		.details = "Examines this host, or the tree of one (--root), and names the root cause of what does not work. "
+			   "Exit status: 0 nothing at or above the gate, 1 a finding at or above it or an unmet --require, "
+			   "2 wrong usage, 3 could not examine.",
+		.probes = true,
+		.options = rd_check_options,
+		.formats = "text json",
+		.run = cmd_check,
+	},
+	{
+		.name = "facts",
+		.args = "",
+		.summary = "everything the probes saw, as JSON, without judgement",
+		.probes = true,
+		.options = rd_facts_options,
+		.formats = "json",
+		.run = cmd_facts,
+	},
+	{
+		.name = "rules",
+		.args = "list | show ID | facts | lint [DIR] | test DIR",
+		.summary = "the rule catalogue",
+		.options = rd_rules_options,
+		.formats = "text json",
+		.run = cmd_rules,
+	},
+	{
+		.name = "help",
+		.args = "[COMMAND]",
+		.summary = "what a command does and takes",
+		.formats = "text",
+		.run = cmd_help,
+	},
+};
+const size_t rd_commands_n = RD_ARRAY_SIZE(rd_commands);
+
+const struct rd_command *rd_command_find(const char *name)
+{
+	for (size_t i = 0; i < rd_commands_n; i++)
+		if (rd_streq(rd_commands[i].name, name))
+			return &rd_commands[i];
+	return NULL;
+}
+
+int rd_app_fail(const struct rd_app *app, int status, const char *format, ...)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+	rd_auto_free char *clean = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	rd_strbuf_vaddf(&sb, format, ap);
+	va_end(ap);
+	clean = rd_str_printable(sb.buf);
+	if (app->command)
+		fprintf(stderr, "rocm-doctor %s: %s\n", app->command->name, clean);
+	else
+		fprintf(stderr, "rocm-doctor: %s\n", clean);
+	return status;
+}
+
+/* The rows of a command as getopt wants them; each long option's value is its place in the list. */
+struct option_table {
+	const struct rd_option **rows;
+	struct option *longs;
+	struct rd_strbuf shorts;
+	size_t n, rows_allocated;
+};
+
+static void add_rows(struct option_table *t, const struct rd_option *rows)
+{
+	for (; rows && rows->name; rows++) {
+		RD_GROW(t->rows, t->n, t->rows_allocated);
+		t->rows[t->n++] = rows;
+		if (rows->letter)
+			rd_strbuf_addf(&t->shorts, "%c%s", rows->letter, rows->arg ? ":" : "");
+	}
+}
+
+static void build_table(struct option_table *t, const struct rd_command *command)
+{
+	rd_strbuf_add(&t->shorts, ":");
+	add_rows(t, command->options);
+	if (command->probes)
+		add_rows(t, rd_probing_options);
+	add_rows(t, rd_common_options);
+	t->longs = rd_xcalloc(t->n + 1, sizeof(*t->longs));
+	for (size_t i = 0; i < t->n; i++)
+		t->longs[i] = (struct option){ t->rows[i]->name, t->rows[i]->arg ? required_argument : no_argument, NULL,
+			                       (int)(1000 + i) };
+}
+
+static const struct rd_option *find_row(const struct option_table *t, int c)
+{
+	if (c >= 1000)
+		return t->rows[c - 1000];
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rows[i]->letter == c)
+			return t->rows[i];
+	return NULL;
+}
+
+static int complain(const struct rd_app *app, const struct option_table *t, int c, char *const argv[])
+{
+	if (c == ':' && optopt >= 1000)
+		return rd_app_fail(app, -EINVAL, "option '--%s' wants %s", t->rows[optopt - 1000]->name,
+		                   t->rows[optopt - 1000]->arg);
+	if (c == ':')
+		return rd_app_fail(app, -EINVAL, "option '-%c' wants a value", optopt);
+	if (optopt >= 1000)
+		return rd_app_fail(app, -EINVAL, "option '--%s' takes no value", t->rows[optopt - 1000]->name);
+	if (optopt)
+		return rd_app_fail(app, -EINVAL, "no option '-%c'; see 'rocm-doctor help %s'", optopt, app->command->name);
+	return rd_app_fail(app, -EINVAL, "no option '%s'; see 'rocm-doctor help %s'", argv[optind - 1], app->command->name);
+}
+
+static int parse_options(struct rd_app *app, int argc, char *argv[])
+{
+	struct option_table t = { .shorts = RD_STRBUF_INIT };
+	int c, r = 0;
+
+	build_table(&t, app->command);
+	opterr = 0;
+	while (r >= 0 && (c = getopt_long(argc, argv, t.shorts.buf, t.longs, NULL)) != -1) {
+		const struct rd_option *row = c == ':' || c == '?' ? NULL : find_row(&t, c);
+
+		r = row ? row->set(app, optarg) : complain(app, &t, c, argv);
+	}
+	free(t.rows);
+	free(t.longs);
+	rd_strbuf_release(&t.shorts);
+	return r;
+}
+
+bool rd_app_wants(const struct rd_app *app, const char *format)
+{
+	const char *formats = app->command->formats;
+
+	if (app->format)
+		return rd_streq(app->format, format);
+	return strncmp(formats, format, strcspn(formats, " ")) == 0 && strlen(format) == strcspn(formats, " ");
+}
+
+static int check_format(const struct rd_app *app)
+{
+	rd_auto_strv struct rd_strv formats = RD_STRV_INIT;
+
+	rd_strv_split(&formats, app->command->formats, " ", false);
+	if (!app->format || rd_strv_has(&formats, app->format))
+		return 0;
+	return rd_app_fail(app, -EINVAL, "no format '%s'; there are: %s", app->format, app->command->formats);
+}
+
+static int run(struct rd_app *app, int argc, char *argv[])
+{
+	int status;
+
+	if (parse_options(app, argc, argv) < 0 || check_format(app) < 0)
+		return RD_EXIT_USAGE;
+	if (app->help) {
+		rd_help_show_command(app->command, stdout);
+		return RD_EXIT_OK;
+	}
+	status = app->command->run(app, argc - optind, argv + optind);
+	rd_app_release(app);
+	return status;
+}
+
+static int show_version(struct rd_app *app)
+{
+	int status = rd_app_load_knowledge(app);
+
+	if (!status)
+		printf("rocm-doctor %s (knowledge of %s)\n", RD_VERSION, rd_knowledge_version(app->knowledge));
+	rd_app_release(app);
+	return status;
+}
+
+static int dispatch(struct rd_app *app, int argc, char *argv[])
+{
+	if (argc < 2) {
+		rd_help_show(stderr);
+		return RD_EXIT_USAGE;
+	}
+	if (rd_streq(argv[1], "--version"))
+		return show_version(app);
+	if (rd_streq(argv[1], "--help") || rd_streq(argv[1], "-h")) {
+		rd_help_show(stdout);
+		return RD_EXIT_OK;
+	}
+	app->command = rd_command_find(argv[1]);
+	if (!app->command)
+		return rd_app_fail(app, RD_EXIT_USAGE, "no command '%s'; see 'rocm-doctor help'", argv[1]);
+	return run(app, argc - 1, argv + 1);
+}
+
+int main(int argc, char *argv[])
+{
+	struct timespec now;
+	struct rd_app app = { 0 };
+	int status;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	app.begin_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	status = dispatch(&app, argc, argv);
+	/* A report that was not written whole must not look like a healthy host. */
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		rd_app_fail(&app, 0, "cannot write to standard output: %s", rd_strerror(errno));
+		return RD_EXIT_BROKEN;
+	}
+	return status;
+}

@@ -1,0 +1,281 @@
+/* From a diagnosis to what is reported: the selection, layers, what could not be decided, and the words. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rocm-doctor/expr.h"
+#include "rocm-doctor/facts.h"
+#include "rocm-doctor/knowledge.h"
+#include "rocm-doctor/report.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/strv.h"
+#include "util/xalloc.h"
+
+static bool has_match(const struct rd_strv *globs, const char *id)
+{
+	for (size_t i = 0; i < globs->n; i++)
+		if (rd_str_glob(globs->v[i], id))
+			return true;
+	return false;
+}
+
+bool rd_selection_has(const struct rd_selection *s, const struct rd_rule *rule)
+{
+	if (!s)
+		return true;
+	if (s->layers && s->layers->n && !rd_strv_has(s->layers, rd_layer_name(rule->layer)))
+		return false;
+	if (s->only && s->only->n && !has_match(s->only, rule->id))
+		return false;
+	return !s->skip || !has_match(s->skip, rule->id);
+}
+
+const char *rd_status_name(enum rd_status status)
+{
+	static const char *const names[] = {
+		[RD_STATUS_OK] = "ok",           [RD_STATUS_WARNING] = "warning", [RD_STATUS_ERROR] = "error",
+		[RD_STATUS_UNKNOWN] = "unknown", [RD_STATUS_SKIPPED] = "skipped", [RD_STATUS_BLOCKED] = "blocked",
+	};
+
+	return names[status];
+}
+
+static enum rd_status status_of(enum rd_severity severity)
+{
+	return severity == RD_ERROR ? RD_STATUS_ERROR : severity == RD_WARNING ? RD_STATUS_WARNING : RD_STATUS_OK;
+}
+
+static void add_unknown(struct rd_report *report, const struct rd_evidence *e)
+{
+	const char *reason = rd_fact_reason(e->value);
+
+	for (size_t i = 0; i < report->unknown_n; i++)
+		if (rd_streq(report->unknown[i].fact, e->fact))
+			return;
+	if (rd_fact_not_asked(e->value))
+		return;
+	report->unknown = rd_xreallocarray(report->unknown, report->unknown_n + 1, sizeof(*report->unknown));
+	report->unknown[report->unknown_n++] = (struct rd_unknown){
+		.fact = rd_xstrdup(e->fact),
+		.reason = rd_xstrdup(*reason ? reason : "no version there"),
+		.source = rd_xstrdup(e->source),
+	};
+}
+
+static int by_fact(const void *a, const void *b)
+{
+	return strcmp(((const struct rd_unknown *)a)->fact, ((const struct rd_unknown *)b)->fact);
+}
+
+/* What is known of one layer while it is summed up. */
+struct tally {
+	bool selected, has_consequence, has_masked;
+	size_t decided, undecided;
+	const struct rd_finding *worst; /* no consequence */
+	size_t more;                    /* further findings of that severity that are no consequence */
+	const struct rd_finding *consequence;
+};
+
+static void take_finding(struct rd_report *report, struct tally *t, const struct rd_finding *f)
+{
+	report->findings = rd_xreallocarray(report->findings, report->findings_n + 1, sizeof(*report->findings));
+	report->findings[report->findings_n++] = f;
+	t->decided++;
+	if (f->role == RD_CONSEQUENCE) {
+		t->has_consequence = true;
+		if (!t->consequence)
+			t->consequence = f;
+	} else if (!t->worst || f->severity > t->worst->severity) {
+		t->worst = f;
+		t->more = 0;
+	} else if (f->severity == t->worst->severity) {
+		t->more++;
+	}
+}
+
+static void take_unknown(struct rd_report *report, struct tally *t, const struct rd_finding *f)
+{
+	t->undecided++;
+	if (f->masked) {
+		t->has_masked = true;
+		report->waiting++;
+		return;
+	}
+	for (size_t i = 0; i < f->evidence_n; i++)
+		add_unknown(report, &f->evidence[i]);
+}
+
+static void take_rules(struct rd_report *report, const struct rd_diagnosis *d, const struct rd_selection *selection,
+                       struct tally tallies[RD_LAYER_COUNT])
+{
+	const struct rd_rule *const *rules;
+	size_t n = rd_knowledge_rules(report->knowledge, &rules);
+
+	report->clear = rd_xcalloc(n, sizeof(*report->clear));
+	for (size_t i = 0; i < n; i++) {
+		if (!rules[i]->enabled || !rd_selection_has(selection, rules[i]))
+			continue;
+		report->checked++;
+		tallies[rules[i]->layer].selected = true;
+		if (rd_diagnosis_clear(d, rules[i])) {
+			tallies[rules[i]->layer].decided++;
+			report->clear[report->clear_n++] = rules[i];
+		}
+	}
+}
+
+static enum rd_status layer_status(const struct tally *t)
+{
+	if (!t->selected)
+		return RD_STATUS_SKIPPED;
+	if (t->worst && t->worst->severity > RD_INFO)
+		return status_of(t->worst->severity);
+	if (t->has_consequence || t->has_masked)
+		return RD_STATUS_BLOCKED;
+	if (!t->decided && t->undecided)
+		return RD_STATUS_UNKNOWN;
+	return RD_STATUS_OK;
+}
+
+/* The nearest layer with a cause of what waits here. */
+static const char *cause_layer(const struct rd_report *report, enum rd_layer layer, const struct tally *t)
+{
+	if (t->consequence) {
+		const struct rd_rule *rule = rd_knowledge_rule(report->knowledge, t->consequence->caused_by[0]);
+
+		if (rule && rule->layer != layer)
+			return rd_layer_name(rule->layer);
+	}
+	for (size_t i = 0; i < report->findings_n; i++)
+		if (report->findings[i]->role == RD_ROOT_CAUSE && report->findings[i]->rule->layer != layer)
+			return rd_layer_name(report->findings[i]->rule->layer);
+	return NULL;
+}
+
+static char *layer_words(const struct rd_report *report, enum rd_layer layer, enum rd_status status, const struct tally *t,
+                         const struct rd_fact *facts)
+{
+	const char *other;
+
+	switch (status) {
+	case RD_STATUS_SKIPPED:
+		return rd_xstrdup("not selected");
+	case RD_STATUS_ERROR:
+	case RD_STATUS_WARNING:
+		if (t->more)
+			return rd_xasprintf("%s (+%zu more)", t->worst->title, t->more);
+		return rd_xstrdup(t->worst->title);
+	case RD_STATUS_BLOCKED:
+		other = cause_layer(report, layer, t);
+		if (other)
+			return rd_xasprintf("waits for %s", other);
+		return rd_xstrdup(t->consequence ? t->consequence->title : "waits for a cause above");
+	case RD_STATUS_UNKNOWN:
+		return rd_xstrdup("could not be examined");
+	default:
+		return rd_layer_summary(layer, facts);
+	}
+}
+
+static void sum_up_layers(struct rd_report *report, const struct tally tallies[RD_LAYER_COUNT], const struct rd_fact *facts)
+{
+	bool any_unknown = false;
+
+	report->status = RD_STATUS_OK;
+	for (size_t i = 0; i < report->findings_n; i++) {
+		enum rd_status s = status_of(report->findings[i]->severity);
+
+		if (s > report->status)
+			report->status = s;
+	}
+	for (unsigned i = 0; i < RD_LAYER_COUNT; i++) {
+		enum rd_status s = layer_status(&tallies[i]);
+
+		report->layers[i].status = s;
+		report->layers[i].summary = layer_words(report, (enum rd_layer)i, s, &tallies[i], facts);
+		any_unknown = any_unknown || s == RD_STATUS_UNKNOWN;
+	}
+	if (report->status == RD_STATUS_OK && any_unknown)
+		report->status = RD_STATUS_UNKNOWN;
+}
+
+static size_t count_findings(const struct rd_report *report, enum rd_severity severity)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->findings_n; i++)
+		n += report->findings[i]->severity == severity && report->findings[i]->role != RD_CONSEQUENCE;
+	return n;
+}
+
+static char *summary_line(const struct rd_report *report)
+{
+	const struct rd_finding *first = report->findings_n ? report->findings[0] : NULL;
+	size_t errors = count_findings(report, RD_ERROR), warnings = count_findings(report, RD_WARNING);
+
+	if (first && first->role == RD_ROOT_CAUSE && errors > 1)
+		return rd_xasprintf("%s: %s (and %zu more root cause%s)", first->rule->id, first->title, errors - 1,
+		                    errors == 2 ? "" : "s");
+	if (first && first->role == RD_ROOT_CAUSE)
+		return rd_xasprintf("%s: %s", first->rule->id, first->title);
+	if (report->status == RD_STATUS_UNKNOWN)
+		return rd_xstrdup("nothing wrong was found, but not every layer could be examined");
+	if (warnings)
+		return rd_xasprintf("nothing is broken; %zu warning%s", warnings, warnings == 1 ? "" : "s");
+	return rd_xasprintf("nothing is wrong in %zu checks", report->checked);
+}
+
+struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fact *facts, const struct rd_diagnosis *d,
+                                const struct rd_selection *selection)
+{
+	struct rd_report *report = rd_xcalloc(1, sizeof(*report));
+	struct tally tallies[RD_LAYER_COUNT] = { 0 };
+
+	report->knowledge = k;
+	report->diagnosis = d;
+	report->headline = rd_host_headline(facts);
+	take_rules(report, d, selection, tallies);
+	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(d, f));)
+		if (rd_selection_has(selection, f->rule))
+			take_finding(report, &tallies[f->rule->layer], f);
+	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next_unknown(d, f));)
+		if (rd_selection_has(selection, f->rule))
+			take_unknown(report, &tallies[f->rule->layer], f);
+	if (report->unknown_n)
+		qsort(report->unknown, report->unknown_n, sizeof(*report->unknown), by_fact);
+	sum_up_layers(report, tallies, facts);
+	report->summary = summary_line(report);
+	return report;
+}
+
+void rd_report_add_requirement(struct rd_report *report, const char *expression, enum rd_tri result)
+{
+	report->requirements =
+		rd_xreallocarray(report->requirements, report->requirements_n + 1, sizeof(*report->requirements));
+	report->requirements[report->requirements_n++] = (struct rd_requirement){ rd_xstrdup(expression), result };
+}
+
+struct rd_report *rd_report_free(struct rd_report *report)
+{
+	if (!report)
+		return NULL;
+	for (size_t i = 0; i < report->unknown_n; i++) {
+		free(report->unknown[i].fact);
+		free(report->unknown[i].reason);
+		free(report->unknown[i].source);
+	}
+	for (size_t i = 0; i < report->requirements_n; i++)
+		free(report->requirements[i].expression);
+	for (size_t i = 0; i < RD_LAYER_COUNT; i++)
+		free(report->layers[i].summary);
+	free(report->unknown);
+	free(report->requirements);
+	free(report->findings);
+	free(report->clear);
+	free(report->summary);
+	free(report->headline);
+	free(report);
+	return NULL;
+}

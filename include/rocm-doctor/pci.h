@@ -19,10 +19,20 @@ struct rd_pci_function {
 /*
  * rd_pci_list - every function, sorted by address
  *
- * Only the sysfs back end is used, at the sysroot's own directory; libpci's fall-back to /proc/bus/pci of the running
- * system is shut off. Where libpci gives up on a broken tree (its error callback), what it had not read is left out and the
- * files are read one by one instead.
+ * On the running system libpci names the functions; what is kept of a display or an accelerator is read through the sysroot,
+ * so that it is recorded. In a tree libpci is left out: it would follow absolute links out of it. Where it gives up, the files
+ * are read alone. Only displays and accelerators (classes 03 and 12) have all their ids; of others the class is sure.
  *
  * Returns the number (caller frees *ret), -ENOENT without /sys/bus/pci/devices, or another negative errno.
  */
 int rd_pci_list(struct rd_sysroot *sr, struct rd_pci_function **ret, struct rd_error *err) RD_MUST_CHECK;
+
+/*
+ * rd_pci_scan - what libpci itself lists, unsorted: address, vendor, device and class
+ * @sysfs: the directory that holds "devices", outside any sysroot
+ *
+ * Only the sysfs back end is used; libpci's fall-back to /proc/bus/pci of the running system is shut off.
+ *
+ * Returns the number (caller frees *ret, which may be NULL for none), or -EIO where libpci gave up.
+ */
+int rd_pci_scan(const char *sysfs, struct rd_pci_function **ret) RD_MUST_CHECK;

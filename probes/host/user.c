@@ -1,0 +1,217 @@
+/* Whose access is judged: user, groups, and what a user namespace makes of them. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rocm-doctor/accounts.h"
+#include "rocm-doctor/probe.h"
+#include "rocm-doctor/sysroot.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/xalloc.h"
+
+RD_DEFINE_CLEANUP(accounts, struct rd_accounts, rd_accounts_free)
+
+static int compare_gids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void append_group(struct rd_fact *facts, const char *list, uint32_t gid, const char *name, const char *source)
+{
+	struct rd_fact *item = rd_fact_append(facts, list, source);
+
+	rd_fact_set_int(item, "gid", gid, source);
+	if (name)
+		rd_fact_set_str(item, "name", name, source);
+	else
+		rd_fact_set_absent(item, "name", "/etc/group");
+}
+
+static void set_groups(struct rd_fact *facts, const struct rd_user *user, const struct rd_accounts *accounts)
+{
+	rd_auto_free uint32_t *gids = rd_xcalloc(user->groups_n + 1, sizeof(*gids));
+
+	for (size_t i = 0; i < user->groups_n; i++)
+		gids[i] = user->groups[i].gid;
+	qsort(gids, user->groups_n, sizeof(*gids), compare_gids);
+	rd_fact_set_list(facts, "host.user.groups", "getgroups");
+	for (size_t i = 0; i < user->groups_n; i++) {
+		const char *name = NULL;
+
+		if (i > 0 && gids[i] == gids[i - 1])
+			continue;
+		for (size_t k = 0; k < user->groups_n && !name; k++)
+			if (user->groups[k].gid == gids[i])
+				name = user->groups[k].name;
+		if (!name && accounts)
+			name = rd_accounts_group_name(accounts, gids[i]);
+		append_group(facts, "host.user.groups", gids[i], name, "getgroups");
+	}
+}
+
+/* The groups that the files give him at his next login. */
+static void set_membership(struct rd_fact *facts, const char *name, const struct rd_accounts *accounts)
+{
+	rd_auto_free uint32_t *gids = NULL;
+	unsigned n = rd_accounts_groups(accounts, name, &gids);
+
+	qsort(gids, n, sizeof(*gids), compare_gids);
+	rd_fact_set_list(facts, "host.user.member_of", "/etc/group");
+	for (unsigned i = 0; i < n; i++)
+		if (i == 0 || gids[i] != gids[i - 1])
+			append_group(facts, "host.user.member_of", gids[i], rd_accounts_group_name(accounts, gids[i]),
+			             "/etc/group");
+}
+
+static int set_user(struct rd_probe_ctx *ctx)
+{
+	rd_auto(rd_cleanup_accounts) struct rd_accounts *accounts = NULL;
+	const struct rd_user *user;
+	const char *name;
+	int r, a;
+
+	r = rd_sysroot_user(ctx->sysroot, &user);
+	if (r < 0)
+		return r;
+	a = rd_accounts_read(ctx->sysroot, &accounts);
+	name = user->name;
+	if (!name && accounts && rd_accounts_by_uid(accounts, user->uid))
+		name = rd_accounts_by_uid(accounts, user->uid)->name;
+	if (name)
+		rd_fact_set_str(ctx->facts, "host.user.name", name, "/etc/passwd");
+	else
+		rd_fact_set_absent(ctx->facts, "host.user.name", "/etc/passwd");
+	rd_fact_set_int(ctx->facts, "host.user.uid", user->uid, "geteuid");
+	rd_fact_set_int(ctx->facts, "host.user.gid", user->gid, "getegid");
+	set_groups(ctx->facts, user, accounts);
+	if (a < 0)
+		rd_fact_set_unknown(ctx->facts, "host.user.member_of", a, "/etc/group");
+	else if (name)
+		set_membership(ctx->facts, name, accounts);
+	return 0;
+}
+
+/* Lines "INSIDE OUTSIDE COUNT"; the initial namespace maps every number to itself. */
+static void set_map(struct rd_probe_ctx *ctx, const char *fact, const char *path, bool *ret_active)
+{
+	rd_auto_free char *text = NULL;
+	char *rest, *line;
+	int r;
+
+	r = rd_sysroot_read(ctx->sysroot, &text, path);
+	if (r < 0) {
+		if (r == -ENOENT)
+			rd_fact_set_absent(ctx->facts, fact, path);
+		else
+			rd_fact_set_unknown(ctx->facts, fact, r, path);
+		return;
+	}
+	rd_fact_set_list(ctx->facts, fact, path);
+	rest = text;
+	while ((line = rd_str_next_line(&rest))) {
+		unsigned inside, outside, count;
+		char words[48];
+
+		if (sscanf(line, " %u %u %u", &inside, &outside, &count) != 3)
+			continue;
+		snprintf(words, sizeof(words), "%u %u %u", inside, outside, count);
+		rd_fact_append_str(ctx->facts, fact, words, path);
+		*ret_active |= inside != outside || count != UINT32_MAX;
+	}
+}
+
+static void set_namespace(struct rd_probe_ctx *ctx)
+{
+	bool active = false;
+
+	set_map(ctx, "host.user_namespace.uid_map", "/proc/self/uid_map", &active);
+	set_map(ctx, "host.user_namespace.gid_map", "/proc/self/gid_map", &active);
+	if (!active && rd_fact_is_unknown(ctx->facts, "host.user_namespace.uid_map"))
+		rd_fact_set_unknown(ctx->facts, "host.user_namespace.active", -ENODATA, "/proc/self/uid_map");
+	else
+		rd_fact_set_bool(ctx->facts, "host.user_namespace.active", active, "/proc/self/uid_map");
+}
+
+/*
+ * CAP_DAC_OVERRIDE opens a node whatever its mode says. The process has it or not, but it tells of the user who is judged only
+ * where the process runs as that user: under sudo it does not.
+ */
+static void set_override(struct rd_probe_ctx *ctx)
+{
+	static const char path[] = "/proc/self/status";
+	int64_t uid = rd_fact_get_int(ctx->facts, "host.user.uid"), process = -1;
+	rd_auto_free char *text = NULL;
+	uint64_t capabilities = 0;
+	bool told = false;
+	char *rest, *line;
+
+	if (rd_sysroot_read(ctx->sysroot, &text, path) >= 0) {
+		rest = text;
+		while ((line = rd_str_next_line(&rest))) {
+			long long effective;
+
+			if (rd_str_has_prefix(line, "CapEff:"))
+				told = rd_str_to_u64(line + strlen("CapEff:"), 16, &capabilities) >= 0;
+			else if (sscanf(line, "Uid: %*d %lld", &effective) == 1)
+				process = effective;
+		}
+	}
+	if (process >= 0)
+		rd_fact_set_int(ctx->facts, "host.process_uid", process, path);
+	else
+		rd_fact_set_unknown(ctx->facts, "host.process_uid", -ENODATA, path);
+	if (rd_fact_is_unknown(ctx->facts, "host.user.uid"))
+		return;
+	if (told && process == uid)
+		rd_fact_set_bool(ctx->facts, "host.user.overrides_modes", capabilities >> 1 & 1, path);
+	else
+		rd_fact_set_bool(ctx->facts, "host.user.overrides_modes", uid == 0, "geteuid");
+}
+
+static int run(struct rd_probe_ctx *ctx)
+{
+	int r = set_user(ctx);
+
+	if (r < 0) {
+		rd_fact_set_unknown(ctx->facts, "host.user.uid", r, "user");
+		rd_fact_set_unknown(ctx->facts, "host.user.overrides_modes", r, "user");
+	}
+	set_namespace(ctx);
+	set_override(ctx);
+	return r;
+}
+
+const struct rd_probe rd_probe_host_user = {
+	.name = "host/user",
+	.layer = RD_LAYER_HOST,
+	.summary = "the user whose access is judged",
+	.facts =
+		(const struct rd_fact_decl[]){
+			{ "host.user.name", RD_STR,
+	                  "name of the user whose access is judged; empty where none belongs to the number", "/etc/passwd" },
+			{ "host.user.uid", RD_INT, "his number", "geteuid, SUDO_USER, --user" },
+			{ "host.user.gid", RD_INT, "his primary group", "getegid" },
+			{ "host.user.groups[]", RD_LIST, "groups in force, by number", "getgroups" },
+			{ "host.user.groups[].gid", RD_INT, "the group's number", "getgroups" },
+			{ "host.user.groups[].name", RD_STR, "its name here; empty where it has none", "/etc/group" },
+			{ "host.user.member_of[]", RD_LIST, "groups that a new login would have, by number",
+	                  "/etc/passwd, /etc/group" },
+			{ "host.user.member_of[].gid", RD_INT, "the group's number", "/etc/group" },
+			{ "host.user.member_of[].name", RD_STR, "its name", "/etc/group" },
+			{ "host.user.overrides_modes", RD_BOOL, "he opens files whatever their mode (root, CAP_DAC_OVERRIDE)",
+	                  "/proc/self/status" },
+			{ "host.process_uid", RD_INT, "the user as whom the examined process runs", "/proc/self/status" },
+			{ "host.user_namespace.active", RD_BOOL, "numbers of users and groups are those of a user namespace",
+	                  "/proc/self/uid_map" },
+			{ "host.user_namespace.uid_map[]", RD_STRS, "\"inside outside count\" of users", "/proc/self/uid_map" },
+			{ "host.user_namespace.gid_map[]", RD_STRS, "\"inside outside count\" of groups",
+	                  "/proc/self/gid_map" },
+			{ 0 },
+		},
+	.run = run,
+};

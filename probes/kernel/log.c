@@ -199,7 +199,7 @@ static void take_line(struct reader *rd, const char *line)
 			continue;
 		count(rd->ctx->facts, LIST, s, gpu ? rd_fact_get_str(gpu, "pci.address") : "", line, rd->source);
 		if (gpu)
-			count(gpu, "log", s, NULL, line, rd->source);
+			count(gpu, "kernel_log", s, NULL, line, rd->source);
 	}
 }
 
@@ -226,7 +226,7 @@ static void mark_unknown(struct rd_probe_ctx *ctx, int r)
 
 	rd_fact_set_unknown(ctx->facts, LIST, r, KMSG);
 	for (size_t i = 0; i < rd_fact_count(gpus); i++)
-		rd_fact_set_unknown(rd_fact_at_mutable(gpus, i), "log", r, KMSG);
+		rd_fact_set_unknown(rd_fact_at_mutable(gpus, i), "kernel_log", r, KMSG);
 }
 
 static int run(struct rd_probe_ctx *ctx)
@@ -251,7 +251,7 @@ static int run(struct rd_probe_ctx *ctx)
 	}
 	rd_fact_set_list(ctx->facts, LIST, source);
 	for (size_t i = 0; i < rd_fact_count(gpus); i++)
-		rd_fact_set_list(rd_fact_at_mutable(gpus, i), "log", source);
+		rd_fact_set_list(rd_fact_at_mutable(gpus, i), "kernel_log", source);
 	load(table, &signatures);
 	take_log(ctx, &signatures, text, source);
 	return 0;
@@ -273,12 +273,12 @@ const struct rd_probe rd_probe_kernel_log = {
 			{ LIST "[].time_s", RD_REAL, "when it was written, seconds after boot", SOURCE },
 			{ LIST "[].count", RD_INT, "how many such lines there are", SOURCE },
 			{ LIST "[].gpu", RD_STR, "PCI address of the GPU; empty where the line does not say", SOURCE },
-			{ "gpus[].log[]", RD_LIST, "what the kernel log says of this GPU, in its order", SOURCE },
-			{ "gpus[].log[].signature", RD_STR, "id in the table log_signatures", SOURCE },
-			{ "gpus[].log[].severity", RD_STR, "ok, info, warn or error", "table log_signatures" },
-			{ "gpus[].log[].line", RD_STR, "the first line, without its time", SOURCE },
-			{ "gpus[].log[].time_s", RD_REAL, "when it was written, seconds after boot", SOURCE },
-			{ "gpus[].log[].count", RD_INT, "how many such lines there are", SOURCE },
+			{ "gpus[].kernel_log[]", RD_LIST, "what the kernel log says of this GPU, in its order", SOURCE },
+			{ "gpus[].kernel_log[].signature", RD_STR, "id in the table log_signatures", SOURCE },
+			{ "gpus[].kernel_log[].severity", RD_STR, "ok, info, warn or error", "table log_signatures" },
+			{ "gpus[].kernel_log[].line", RD_STR, "the first line, without its time", SOURCE },
+			{ "gpus[].kernel_log[].time_s", RD_REAL, "when it was written, seconds after boot", SOURCE },
+			{ "gpus[].kernel_log[].count", RD_INT, "how many such lines there are", SOURCE },
 			{ 0 },
 		},
 	.run = run,

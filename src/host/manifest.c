@@ -105,8 +105,7 @@ static int refuse_duplicates(struct parse *p, const struct at *at, const cJSON *
 	const cJSON *item;
 	int index = 0;
 
-	cJSON_ArrayForEach(item, value)
-	{
+	cJSON_ArrayForEach (item, value) {
 		struct at here = { at, item->string, index++ };
 		int r = refuse_duplicates(p, &here, item);
 
@@ -178,8 +177,7 @@ static int take_missing(struct parse *p, const struct at *at, const cJSON *value
 	if (r < 0)
 		return r;
 	m->has_missing = true;
-	cJSON_ArrayForEach(item, value)
-	{
+	cJSON_ArrayForEach (item, value) {
 		struct at here = { at, NULL, index++ };
 		char *path;
 
@@ -190,39 +188,28 @@ static int take_missing(struct parse *p, const struct at *at, const cJSON *value
 			return r;
 		rd_strv_push_take(&m->missing, path);
 	}
-	rd_strv_sort(&m->missing);
 	return 0;
-}
-
-static int compare_errors(const void *a, const void *b)
-{
-	return strcmp(((const struct rd_manifest_error *)a)->path, ((const struct rd_manifest_error *)b)->path);
 }
 
 static int take_unreadable(struct parse *p, const struct at *at, const cJSON *value, struct rd_manifest *m)
 {
-	size_t allocated = 0;
 	const cJSON *item;
 	int r = want_object(p, at, value);
 
 	if (r < 0)
 		return r;
-	cJSON_ArrayForEach(item, value)
-	{
+	cJSON_ArrayForEach (item, value) {
 		struct at here = { at, item->string, 0 };
-		struct rd_manifest_error *u;
+		rd_auto_free char *path = NULL;
+		int error = 0;
 
-		RD_GROW(m->unreadable, m->unreadable_n, allocated);
-		u = &m->unreadable[m->unreadable_n];
-		r = take_errno(p, &here, item, &u->error);
+		r = take_errno(p, &here, item, &error);
 		if (r == 0)
-			r = take_path(p, &here, item->string, &u->path);
+			r = take_path(p, &here, item->string, &path);
 		if (r < 0)
 			return r;
-		m->unreadable_n++;
+		rd_manifest_add_unreadable(m, path, error);
 	}
-	if (m->unreadable_n)
-		qsort(m->unreadable, m->unreadable_n, sizeof(*m->unreadable), compare_errors);
 	return 0;
 }
 
@@ -296,8 +283,7 @@ static int take_acl(struct parse *p, const struct at *at, const cJSON *value, st
 
 	if (r < 0)
 		return r;
-	cJSON_ArrayForEach(item, value)
-	{
+	cJSON_ArrayForEach (item, value) {
 		struct at here = { at, NULL, (int)node->acl_n };
 		struct rd_acl_entry entry = { 0 };
 
@@ -369,18 +355,12 @@ static int take_node(struct parse *p, const struct at *at, const cJSON *value, s
 	for (size_t i = 0; i < RD_ARRAY_SIZE(wanted); i++)
 		if (!cJSON_HasObjectItem(value, wanted[i]) || !cJSON_GetObjectItemCaseSensitive(value, wanted[i]))
 			return refuse(p, &(struct at){ at, wanted[i], 0 }, "is not there");
-	cJSON_ArrayForEach(item, value)
-	{
+	cJSON_ArrayForEach (item, value) {
 		r = take_node_field(p, &(struct at){ at, item->string, 0 }, item, node);
 		if (r < 0)
 			return r;
 	}
 	return take_path(p, at, at->key, &node->path);
-}
-
-static int compare_nodes(const void *a, const void *b)
-{
-	return strcmp(((const struct rd_manifest_node *)a)->path, ((const struct rd_manifest_node *)b)->path);
 }
 
 static int take_nodes(struct parse *p, const struct at *at, const cJSON *value, struct rd_manifest *m)
@@ -392,8 +372,7 @@ static int take_nodes(struct parse *p, const struct at *at, const cJSON *value, 
 	if (r < 0)
 		return r;
 	m->has_nodes = true;
-	cJSON_ArrayForEach(item, value)
-	{
+	cJSON_ArrayForEach (item, value) {
 		struct at here = { at, item->string, 0 };
 		struct rd_manifest_node *node;
 
@@ -405,8 +384,6 @@ static int take_nodes(struct parse *p, const struct at *at, const cJSON *value, 
 		if (r < 0)
 			return r;
 	}
-	if (m->nodes_n)
-		qsort(m->nodes, m->nodes_n, sizeof(*m->nodes), compare_nodes);
 	return 0;
 }
 
@@ -418,8 +395,7 @@ static int take_environment(struct parse *p, const struct at *at, const cJSON *v
 	if (r < 0)
 		return r;
 	m->has_environment = true;
-	cJSON_ArrayForEach(item, value)
-	{
+	cJSON_ArrayForEach (item, value) {
 		struct at here = { at, item->string, 0 };
 
 		if (!*item->string || strchr(item->string, '='))
@@ -440,8 +416,7 @@ static int take_kmsg(struct parse *p, const struct at *at, const cJSON *value, s
 
 	if (r < 0)
 		return r;
-	cJSON_ArrayForEach(item, value)
-	{
+	cJSON_ArrayForEach (item, value) {
 		struct at here = { at, NULL, index++ };
 
 		if (!cJSON_IsString(item)) {
@@ -512,8 +487,7 @@ static int take_user(struct parse *p, const struct at *at, const cJSON *value, s
 	if (r < 0)
 		return r;
 	user->groups = rd_xcalloc((size_t)cJSON_GetArraySize(groups) + 1, sizeof(*user->groups));
-	cJSON_ArrayForEach(item, groups)
-	{
+	cJSON_ArrayForEach (item, groups) {
 		struct rd_user_group *g = &user->groups[user->groups_n];
 		struct at here = { &at_groups, NULL, (int)user->groups_n };
 
@@ -623,11 +597,13 @@ int rd_manifest_parse(const char *text, size_t len, const char *name, struct rd_
 	m = rd_xcalloc(1, sizeof(*m));
 	r = take_all(&p, root, m);
 	cJSON_Delete(root);
-	if (r < 0)
+	if (r < 0) {
 		rd_manifest_free(m);
-	else
-		*ret = m;
-	return r;
+		return r;
+	}
+	rd_manifest_sort(m);
+	*ret = m;
+	return 0;
 }
 
 void rd_user_clear(struct rd_user *user)
@@ -662,6 +638,45 @@ struct rd_manifest *rd_manifest_free(struct rd_manifest *m)
 	return NULL;
 }
 
+static int compare_nodes(const void *a, const void *b)
+{
+	return strcmp(((const struct rd_manifest_node *)a)->path, ((const struct rd_manifest_node *)b)->path);
+}
+
+/* Of several for one path the first one given is first. */
+static int compare_errors(const void *a, const void *b)
+{
+	const struct rd_manifest_error *x = a, *y = b;
+	int r = strcmp(x->path, y->path);
+
+	return r ? r : (x->order > y->order) - (x->order < y->order);
+}
+
+void rd_manifest_sort(struct rd_manifest *m)
+{
+	size_t n = 0;
+
+	rd_strv_sort(&m->missing);
+	if (m->nodes_n)
+		qsort(m->nodes, m->nodes_n, sizeof(*m->nodes), compare_nodes);
+	if (m->unreadable_n)
+		qsort(m->unreadable, m->unreadable_n, sizeof(*m->unreadable), compare_errors);
+	for (size_t i = 0; i < m->unreadable_n; i++) {
+		if (n && rd_streq(m->unreadable[n - 1].path, m->unreadable[i].path))
+			free(m->unreadable[i].path);
+		else
+			m->unreadable[n++] = m->unreadable[i];
+	}
+	m->unreadable_n = n;
+}
+
+void rd_manifest_add_unreadable(struct rd_manifest *m, const char *path, int error)
+{
+	RD_GROW(m->unreadable, m->unreadable_n, m->unreadable_allocated);
+	m->unreadable[m->unreadable_n] = (struct rd_manifest_error){ rd_xstrdup(path), error, m->unreadable_n };
+	m->unreadable_n++;
+}
+
 const struct rd_manifest_node *rd_manifest_node(const struct rd_manifest *m, const char *path)
 {
 	struct rd_manifest_node key = { .path = (char *)path };
@@ -671,18 +686,31 @@ const struct rd_manifest_node *rd_manifest_node(const struct rd_manifest *m, con
 	return bsearch(&key, m->nodes, m->nodes_n, sizeof(*m->nodes), compare_nodes);
 }
 
-void rd_manifest_node_names(const struct rd_manifest *m, const char *dir, struct rd_strv *ret)
+/* What follows @dir and "/" in the path of a node; NULL where the node is not in it. */
+static const char *below(const char *path, const char *dir)
 {
 	size_t n = rd_streq(dir, "/") ? 0 : strlen(dir);
 
+	return strncmp(path, dir, n) == 0 && path[n] == '/' && path[n + 1] ? path + n + 1 : NULL;
+}
+
+bool rd_manifest_has_nodes_in(const struct rd_manifest *m, const char *dir)
+{
+	for (size_t i = 0; m && i < m->nodes_n; i++)
+		if (below(m->nodes[i].path, dir))
+			return true;
+	return false;
+}
+
+void rd_manifest_node_names(const struct rd_manifest *m, const char *dir, struct rd_strv *ret)
+{
 	for (size_t i = 0; m && i < m->nodes_n; i++) {
-		const char *path = m->nodes[i].path;
+		const char *path = below(m->nodes[i].path, dir);
 		rd_auto_free char *name = NULL;
 
-		if (strncmp(path, dir, n) != 0 || path[n] != '/' || !path[n + 1])
+		if (!path)
 			continue;
-		name = rd_xstrndup(path + n + 1, strcspn(path + n + 1, "/"));
-		/* Sorted paths bring the same name in a row, except around a folder's own longer siblings. */
+		name = rd_xstrndup(path, strcspn(path, "/"));
 		rd_strv_push_unique(ret, name);
 	}
 }

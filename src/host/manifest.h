@@ -29,6 +29,7 @@ struct rd_manifest_node {
 struct rd_manifest_error {
 	char *path;
 	int error; /* negative errno */
+	size_t order;
 };
 
 struct rd_manifest {
@@ -37,7 +38,7 @@ struct rd_manifest {
 	struct rd_manifest_node *nodes;
 	size_t nodes_n;
 	struct rd_manifest_error *unreadable;
-	size_t unreadable_n;
+	size_t unreadable_n, unreadable_allocated;
 	struct rd_strv environment; /* "NAME=value", sorted */
 	char *kmsg;                 /* NULL where not recorded */
 	int64_t memlock;
@@ -57,8 +58,12 @@ struct rd_manifest *rd_manifest_free(struct rd_manifest *m);
 
 /* All take NULL for "no manifest". Paths are normalised. */
 const struct rd_manifest_node *rd_manifest_node(const struct rd_manifest *m, const char *path);
+bool rd_manifest_has_nodes_in(const struct rd_manifest *m, const char *dir);
 /* Names of nodes directly in @dir, or of folders on the way to one. Appends each once. */
 void rd_manifest_node_names(const struct rd_manifest *m, const char *dir, struct rd_strv *ret);
+/* Adds a path that is not there yet; lookups want rd_manifest_sort afterwards. */
+void rd_manifest_add_unreadable(struct rd_manifest *m, const char *path, int error);
+void rd_manifest_sort(struct rd_manifest *m);
 /* The negative errno of the path or of the nearest folder above it; 0 where there is none. */
 int rd_manifest_unreadable(const struct rd_manifest *m, const char *path, bool above);
 /* The path, or a folder above it, was looked for and is not there. */

@@ -36,6 +36,7 @@ int rd_tree_open(struct rd_sysroot *sr, const char *path, int flags) RD_MUST_CHE
 /* A regular file for reading; -EINVAL for anything else, which is never opened. */
 int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st) RD_MUST_CHECK;
 int rd_tree_stat(struct rd_sysroot *sr, const char *path, bool nofollow, struct stat *st) RD_MUST_CHECK;
+/* @ret is empty before, and after an error. */
 int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret) RD_MUST_CHECK;
 int rd_tree_readlink(struct rd_sysroot *sr, const char *path, char **ret) RD_MUST_CHECK;
 /* rd_walk over the tree. */

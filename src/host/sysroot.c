@@ -10,7 +10,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "acl.h"
 #include "guard.h"
+#include "judge.h"
 #include "manifest.h"
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/sysroot.h"
@@ -87,7 +89,10 @@ static int load_manifest(struct rd_sysroot *sr, struct rd_error *err)
 		r = read_all(fd, (size_t)st.st_size, RD_MANIFEST_BYTES_MAX, &text, &len);
 	if (r < 0)
 		return rd_error_set(err, r, "cannot read '%s': %s", name, rd_strerror(r));
-	return rd_manifest_parse(text, len, name, &sr->manifest, err);
+	r = rd_manifest_parse(text, len, name, &sr->manifest, err);
+	if (r == 0)
+		rd_judge_prepare(sr, sr->manifest);
+	return r;
 }
 
 int rd_sysroot_open(const char *path, struct rd_sysroot **ret, struct rd_error *err)
@@ -142,83 +147,6 @@ const char *rd_sysroot_dir(const struct rd_sysroot *sr)
 	return sr->live ? "/" : sr->dir;
 }
 
-/* ---- what it means that a tree does not have a path ---- */
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
-}
-
-static bool has_device(struct rd_sysroot *sr, const char *dir, const struct rd_strv *names)
-{
-	for (size_t i = 0; i < names->n; i++) {
-		rd_auto_free char *path = rd_xasprintf("%s/%s", dir, names->v[i]);
-		struct stat st;
-
-		if (rd_tree_stat(sr, path, true, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
-			return true;
-	}
-	return false;
-}
-
-/*
- * /dev, /sys and /proc are mount points: in the image of a disk they are empty, and no archive or git tree brings device
- * nodes along. That says nothing about the host.
- */
-static bool is_told(struct rd_sysroot *sr, const char *path)
-{
-	static const char *const mounts[] = { "/dev", "/sys", "/proc" };
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(mounts); i++) {
-		rd_auto_strv struct rd_strv names = RD_STRV_INIT;
-
-		if (!is_below(path, mounts[i]))
-			continue;
-		/* Who wrote a manifest meant to describe the host; of nodes only "nodes" tells. */
-		if (sr->manifest && (i != 0 || sr->manifest->has_nodes))
-			return true;
-		if (sr->told[i] < 0) {
-			(void)!rd_tree_list(sr, mounts[i], &names);
-			sr->told[i] = i == 0 ? has_device(sr, mounts[i], &names) : names.n > 0;
-		}
-		return sr->told[i];
-	}
-	return true;
-}
-
-/* The verdict over one spelling of a path that the tree does not have; 0: this spelling says nothing. */
-static int verdict(const struct rd_sysroot *sr, const char *path)
-{
-	int r = rd_manifest_unreadable(sr->manifest, path, true);
-
-	if (r < 0)
-		return r;
-	return rd_manifest_is_missing(sr->manifest, path) ? -ENOENT : 0;
-}
-
-/* What to answer for @path, for which the tree gave @error. */
-static int judge_absent(struct rd_sysroot *sr, const char *path, int error)
-{
-	rd_auto_free char *resolved = NULL;
-	int r;
-
-	if (sr->live || (error != -ENOENT && error != -ENOTDIR))
-		return error;
-	r = verdict(sr, path);
-	if (r < 0)
-		return r;
-	if (rd_tree_walk(sr, path, RD_WALK_MISSING_OK, &resolved) < 0)
-		return error;
-	r = verdict(sr, resolved);
-	if (r < 0)
-		return r;
-	if (sr->manifest && sr->manifest->has_missing)
-		return -ENODATA;
-	return is_told(sr, resolved) ? error : -ENODATA;
-}
-
 /* ---- asking: each function normalises, asks and records ---- */
 
 static int record(const struct rd_sysroot *sr, char what, const char *path, int r)
@@ -236,30 +164,6 @@ void rd_sysroot_record(struct rd_sysroot *sr, struct rd_recorder *rec)
 uint64_t rd_sysroot_bytes_read(const struct rd_sysroot *sr)
 {
 	return sr->bytes_read;
-}
-
-static const struct rd_manifest_node *find_node(struct rd_sysroot *sr, const char *path)
-{
-	const struct rd_manifest_node *node = rd_manifest_node(sr->manifest, path);
-	rd_auto_free char *resolved = NULL;
-
-	if (node || !sr->manifest || !sr->manifest->nodes_n)
-		return node;
-	if (rd_tree_walk(sr, path, RD_WALK_MISSING_OK, &resolved) < 0)
-		return NULL;
-	return rd_manifest_node(sr->manifest, resolved);
-}
-
-/* A folder that only the manifest has, since there are nodes in it. */
-static bool is_folder_of_nodes(struct rd_sysroot *sr, const char *path)
-{
-	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
-	rd_auto_free char *resolved = NULL;
-
-	if (!sr->manifest || !sr->manifest->nodes_n || rd_tree_walk(sr, path, RD_WALK_MISSING_OK, &resolved) < 0)
-		return false;
-	rd_manifest_node_names(sr->manifest, resolved, &names);
-	return names.n > 0;
 }
 
 static void convert_stat(const struct stat *st, struct rd_stat *ret)
@@ -283,26 +187,22 @@ static void convert_stat(const struct stat *st, struct rd_stat *ret)
 
 static int do_stat(struct rd_sysroot *sr, const char *path, struct rd_stat *ret)
 {
-	const struct rd_manifest_node *node;
+	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
 	struct stat st;
 	int r;
 
 	r = rd_tree_stat(sr, path, false, &st);
 	if (r == 0)
 		convert_stat(&st, ret);
-	if (sr->live || (r == 0 && (ret->type == RD_STAT_CHAR || ret->type == RD_STAT_BLOCK || ret->type == RD_STAT_DIR)))
-		return r;
-	/* An archive may leave an empty file where the node was. */
-	node = find_node(sr, path);
-	if (node) {
-		*ret = node->stat;
+	/* An archive may leave an empty file where a node was. */
+	if (r == 0 && (sr->live || ret->type != RD_STAT_FILE || ret->size_bytes))
 		return 0;
-	}
-	if (r < 0 && is_folder_of_nodes(sr, path)) {
+	r = rd_judge(sr, path, r, &answer);
+	if (answer.node)
+		*ret = answer.node->stat;
+	else if (answer.folder)
 		*ret = (struct rd_stat){ .type = RD_STAT_DIR, .mode = 0755, .dev = UINT64_MAX };
-		return 0;
-	}
-	return r < 0 ? judge_absent(sr, path, r) : 0;
+	return answer.node || answer.folder ? 0 : r;
 }
 
 int rd_sysroot_stat(struct rd_sysroot *sr, struct rd_stat *ret, const char *path)
@@ -331,38 +231,25 @@ int rd_sysroot_exists(struct rd_sysroot *sr, const char *path)
 		return r;
 	r = do_stat(sr, p, &st);
 	record(sr, 'x', p, r);
-	if (r == -ENOENT || r == -ENOTDIR)
+	if (r == -ENOENT)
 		return 0;
 	return r < 0 ? r : 1;
 }
 
-/* A file that is in the tree but was not to be read on the host; known by any of its names. */
-static int judge_unreadable(struct rd_sysroot *sr, const char *path)
-{
-	rd_auto_free char *resolved = NULL;
-	int r;
-
-	if (!sr->manifest || !sr->manifest->unreadable_n)
-		return 0;
-	r = rd_manifest_unreadable(sr->manifest, path, false);
-	if (r < 0)
-		return r;
-	if (rd_tree_walk(sr, path, RD_WALK_MISSING_OK, &resolved) < 0)
-		return 0;
-	return rd_manifest_unreadable(sr->manifest, resolved, false);
-}
-
 static int open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 {
-	int r = judge_unreadable(sr, path);
+	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
+	int r = rd_judge_unreadable(sr, path);
 
 	if (r < 0)
 		return r;
 	r = rd_tree_open_file(sr, path, st);
-	/* A node that only the manifest has is there, and is no file. */
-	if ((r == -ENOENT || r == -ENOTDIR) && find_node(sr, path))
-		return -EINVAL;
-	return r < 0 ? judge_absent(sr, path, r) : r;
+	if (r >= 0)
+		return r;
+	r = rd_judge(sr, path, r, &answer);
+	if (answer.folder)
+		return -EISDIR;
+	return answer.node ? -EINVAL : r;
 }
 
 static int do_read(struct rd_sysroot *sr, const char *path, char **ret, size_t *ret_len)
@@ -434,29 +321,26 @@ int rd_sysroot_read_u64(struct rd_sysroot *sr, uint64_t *ret, const char *path)
 
 static int do_list(struct rd_sysroot *sr, const char *dir, struct rd_strv *ret)
 {
-	rd_auto_free char *resolved = NULL;
-	size_t begin = ret->n;
-	int r, u = judge_unreadable(sr, dir);
+	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
+	int r = rd_judge_unreadable(sr, dir), there;
+	struct stat st;
 
-	if (u < 0)
-		return u;
+	if (r < 0)
+		return r;
 	r = rd_tree_list(sr, dir, ret);
-	if (sr->live)
+	/* The folder itself is none, or one above it: only then it is not there. */
+	if (r == -ENOTDIR && rd_tree_stat(sr, dir, true, &st) == -ENOTDIR)
+		r = -ENOENT;
+	if (sr->live || (r < 0 && r != -ENOENT))
 		return r;
-	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-		return r;
-	if (rd_tree_walk(sr, dir, RD_WALK_MISSING_OK, &resolved) < 0)
-		return r;
-	/* Where device nodes cannot be seen, a folder of /dev without them is not known to be without them. */
-	if (r == 0 && !is_told(sr, resolved) && (is_below(resolved, "/dev") || ret->n == begin))
-		r = -ENODATA;
-	if (r == -ENODATA)
-		while (ret->n > begin)
-			free(ret->v[--ret->n]);
-	rd_manifest_node_names(sr->manifest, resolved, ret);
-	if (ret->n > begin)
-		return 0;
-	return r < 0 ? judge_absent(sr, dir, r) : 0;
+	there = rd_judge(sr, dir, r, &answer);
+	if (r == 0 && rd_judge_is_untold(sr, answer.resolved, ret->n == 0)) {
+		rd_strv_clear(ret);
+		there = -ENODATA;
+	}
+	if (answer.folder)
+		rd_manifest_node_names(sr->manifest, answer.resolved, ret);
+	return answer.folder ? 0 : answer.node ? -ENOTDIR : there;
 }
 
 int rd_sysroot_list(struct rd_sysroot *sr, struct rd_strv *ret, const char *dir)
@@ -481,6 +365,7 @@ int rd_sysroot_list(struct rd_sysroot *sr, struct rd_strv *ret, const char *dir)
 
 int rd_sysroot_readlink(struct rd_sysroot *sr, char **ret, const char *path)
 {
+	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
 	rd_auto_free char *p = NULL;
 	int r;
 
@@ -488,30 +373,31 @@ int rd_sysroot_readlink(struct rd_sysroot *sr, char **ret, const char *path)
 	if (r < 0)
 		return r;
 	r = rd_tree_readlink(sr, p, ret);
-	if ((r == -ENOENT || r == -ENOTDIR) && find_node(sr, p))
+	if (r < 0)
+		r = rd_judge(sr, p, r, &answer);
+	if (answer.node || answer.folder)
 		r = -EINVAL;
-	else if (r < 0)
-		r = judge_absent(sr, p, r);
 	return record(sr, 'k', p, r);
 }
 
 static int do_realpath(struct rd_sysroot *sr, const char *path, char **ret)
 {
+	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
 	rd_auto_free char *resolved = NULL;
-	int r;
+	int r = 0;
 
 	if (sr->live) {
 		resolved = realpath(path, NULL);
-		if (!resolved)
-			return -errno;
-		*ret = rd_steal(resolved);
-		return 0;
+		r = resolved ? 0 : -errno;
+	} else {
+		r = rd_tree_walk(sr, path, 0, &resolved);
 	}
-	r = rd_tree_walk(sr, path, 0, &resolved);
-	if ((r == -ENOENT || r == -ENOTDIR) && (find_node(sr, path) || is_folder_of_nodes(sr, path)))
-		r = rd_tree_walk(sr, path, RD_WALK_MISSING_OK, &resolved);
 	if (r < 0)
-		return judge_absent(sr, path, r);
+		r = rd_judge(sr, path, r, &answer);
+	if (answer.node || answer.folder)
+		resolved = rd_steal(answer.resolved);
+	if (!resolved)
+		return r;
 	*ret = rd_steal(resolved);
 	return 0;
 }
@@ -583,41 +469,10 @@ int rd_sysroot_glob(struct rd_sysroot *sr, struct rd_strv *ret, const char *patt
 
 /* ---- permissions and nodes ---- */
 
-/* The kernel's form: a version, then entries of eight bytes, little endian. */
-static int parse_acl(const unsigned char *data, size_t len, struct rd_acl_entry **ret)
-{
-	static const struct {
-		unsigned value;
-		int tag;
-	} tags[] = {
-		{ 0x01, RD_ACL_USER_OBJ }, { 0x02, RD_ACL_USER }, { 0x04, RD_ACL_GROUP_OBJ },
-		{ 0x08, RD_ACL_GROUP },    { 0x10, RD_ACL_MASK }, { 0x20, RD_ACL_OTHER },
-	};
-	struct rd_acl_entry *acl;
-	size_t n = 0;
-
-	if (len < 4 || (len - 4) % 8 != 0 || data[0] != 2 || data[1] || data[2] || data[3])
-		return -EINVAL;
-	acl = rd_xcalloc((len - 4) / 8 + 1, sizeof(*acl));
-	for (const unsigned char *e = data + 4; e < data + len; e += 8) {
-		for (size_t i = 0; i < RD_ARRAY_SIZE(tags); i++)
-			if ((e[0] | (unsigned)e[1] << 8) == tags[i].value)
-				acl[n++].tag = tags[i].tag;
-		if (n != (size_t)(e - data - 4) / 8 + 1) {
-			free(acl);
-			return -EINVAL;
-		}
-		acl[n - 1].perms = e[2] & 7;
-		acl[n - 1].id = e[4] | (uint32_t)e[5] << 8 | (uint32_t)e[6] << 16 | (uint32_t)e[7] << 24;
-	}
-	*ret = acl;
-	return (int)n;
-}
-
 static int acl_of_file(struct rd_sysroot *sr, const char *path, struct rd_acl_entry **ret)
 {
 	rd_auto_close int fd = -1;
-	unsigned char data[4 + 8 * 1024];
+	unsigned char data[RD_ACL_BYTES_MAX];
 	char link[32];
 	ssize_t n;
 
@@ -629,26 +484,32 @@ static int acl_of_file(struct rd_sysroot *sr, const char *path, struct rd_acl_en
 	n = getxattr(link, "system.posix_acl_access", data, sizeof(data));
 	if (n < 0 && (errno == ENODATA || errno == EOPNOTSUPP))
 		return 0;
-	return n < 0 ? -errno : parse_acl(data, (size_t)n, ret);
+	if (n < 0)
+		/* The path is there: it is /proc that is not. */
+		return errno == ENOENT ? -EOPNOTSUPP : -errno;
+	return rd_acl_parse(data, (size_t)n, ret);
 }
 
 static int do_acl(struct rd_sysroot *sr, const char *path, struct rd_acl_entry **ret)
 {
-	const struct rd_manifest_node *node = sr->live ? NULL : find_node(sr, path);
+	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
 	struct rd_acl_entry *acl = NULL;
-	struct rd_stat st;
+	struct stat st;
 	int r;
 
-	if (node) {
-		acl = rd_xcalloc(node->acl_n + 1, sizeof(*acl));
-		if (node->acl_n)
-			memcpy(acl, node->acl, node->acl_n * sizeof(*acl));
-		r = (int)node->acl_n;
-	} else {
-		r = do_stat(sr, path, &st);
-		if (r == 0)
-			r = acl_of_file(sr, path, &acl);
+	r = rd_tree_stat(sr, path, false, &st);
+	if (r < 0 || (S_ISREG(st.st_mode) && !st.st_size))
+		r = rd_judge(sr, path, r, &answer);
+	if (answer.node) {
+		acl = rd_xcalloc(answer.node->acl_n + 1, sizeof(*acl));
+		if (answer.node->acl_n)
+			memcpy(acl, answer.node->acl, answer.node->acl_n * sizeof(*acl));
+		r = (int)answer.node->acl_n;
+	} else if (r == 0) {
+		r = acl_of_file(sr, path, &acl);
 	}
+	if (answer.folder)
+		r = 0;
 	if (r >= 0)
 		*ret = acl;
 	return r;
@@ -674,18 +535,17 @@ static int guarded(struct rd_sysroot *sr, char op, const char *path, char data[R
 
 static int do_open_node(struct rd_sysroot *sr, const char *path)
 {
-	const struct rd_manifest_node *node;
+	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
 	char data[RD_GUARD_DATA_MAX];
-	struct rd_stat st;
+	struct stat st;
 	int r;
 
 	if (sr->live)
 		return guarded(sr, 'o', path, data);
-	node = find_node(sr, path);
-	if (node)
-		return node->open;
-	r = do_stat(sr, path, &st);
-	return r < 0 ? r : -ENODATA;
+	r = rd_judge(sr, path, rd_tree_stat(sr, path, false, &st), &answer);
+	if (answer.node)
+		return answer.node->open;
+	return r == 0 || answer.folder ? -ENODATA : r;
 }
 
 int rd_sysroot_open_node(struct rd_sysroot *sr, const char *path)

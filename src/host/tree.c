@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,9 +20,10 @@
 
 /* The kernel gives up with EAGAIN when something on the way is renamed meanwhile. */
 #define TRIES_MAX 64
+/* More names than any folder has that is worth listing. */
+#define NAMES_MAX ((size_t)1 << 18)
 
-/* 0 with *ret, or -errno; -ENOSYS for every way in which openat2 is not to be had. */
-static int kernel_open(const struct rd_sysroot *sr, const char *path, int flags)
+static int kernel_open(struct rd_sysroot *sr, const char *path, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	long fd = -1;
@@ -33,7 +35,16 @@ static int kernel_open(const struct rd_sysroot *sr, const char *path, int flags)
 		if (errno != EINTR && errno != EAGAIN)
 			break;
 	}
+	if (errno == ENOSYS)
+		sr->walk_only = true;
 	return -errno;
+}
+
+/* EPERM: a seccomp filter that does not know the call. EINVAL: a kernel without these flags. Or the file's own errors: then
+ * the long way gives them again. */
+static bool is_refusal(int r)
+{
+	return r == -ENOSYS || r == -EPERM || r == -EINVAL;
 }
 
 /*
@@ -71,9 +82,17 @@ static int open_stepwise(const struct rd_sysroot *sr, const char *path, int flag
 	return -errno;
 }
 
+/* What stands at a path without links before its last component. */
+static int open_resolved(struct rd_sysroot *sr, const char *path, int flags)
+{
+	int r = sr->walk_only ? -ENOSYS : kernel_open(sr, path, flags | O_NOFOLLOW);
+
+	return is_refusal(r) ? open_stepwise(sr, path, flags) : r;
+}
+
 static int lookup(void *ctx, const char *path)
 {
-	rd_auto_close int fd = open_stepwise(ctx, path, O_PATH | O_CLOEXEC);
+	rd_auto_close int fd = open_resolved(ctx, path, O_PATH | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)
@@ -99,7 +118,7 @@ static int link_text(int fd, char **ret)
 
 static int read_link(void *ctx, const char *path, char **ret)
 {
-	rd_auto_close int fd = open_stepwise(ctx, path, O_PATH | O_CLOEXEC);
+	rd_auto_close int fd = open_resolved(ctx, path, O_PATH | O_CLOEXEC);
 
 	return fd < 0 ? fd : link_text(fd, ret);
 }
@@ -131,8 +150,7 @@ int rd_tree_open(struct rd_sysroot *sr, const char *path, int flags)
 	}
 	if (!sr->walk_only) {
 		r = kernel_open(sr, path, flags);
-		/* EPERM: a seccomp filter that does not know the call. EINVAL: a kernel without these flags. */
-		if (r != -ENOSYS && r != -EPERM && r != -EINVAL)
+		if (!is_refusal(r))
 			return r;
 	}
 	return walked_open(sr, path, flags);
@@ -154,7 +172,7 @@ int rd_tree_stat(struct rd_sysroot *sr, const char *path, bool nofollow, struct 
 }
 
 /*
- * Opening a device can do things, opening a FIFO can block: so look first, then open, then make sure that it is the same.
+ * Opening a device can do things, opening a FIFO can block: so look first, then open, then look at what was opened.
  */
 int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 {
@@ -171,8 +189,8 @@ int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 		return fd;
 	if (fstat(fd, st) < 0)
 		r = -errno;
-	else if (!S_ISREG(st->st_mode) || st->st_dev != before.st_dev || st->st_ino != before.st_ino)
-		r = -ESTALE;
+	else if (!S_ISREG(st->st_mode))
+		r = -EINVAL;
 	if (r < 0) {
 		close(fd);
 		return r;
@@ -180,10 +198,22 @@ int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 	return fd;
 }
 
-int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
+static int read_names(DIR *dir, struct rd_strv *ret)
 {
 	struct dirent *entry;
-	size_t begin = ret->n;
+
+	for (errno = 0; (entry = readdir(dir)); errno = 0) {
+		if (rd_streq(entry->d_name, ".") || rd_streq(entry->d_name, ".."))
+			continue;
+		if (ret->n == NAMES_MAX)
+			return -EFBIG;
+		rd_strv_push(ret, entry->d_name);
+	}
+	return -errno;
+}
+
+int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
+{
 	int fd, r;
 	DIR *dir;
 
@@ -196,13 +226,10 @@ int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
 		close(fd);
 		return r;
 	}
-	for (errno = 0; (entry = readdir(dir)); errno = 0)
-		if (!rd_streq(entry->d_name, ".") && !rd_streq(entry->d_name, ".."))
-			rd_strv_push(ret, entry->d_name);
-	r = -errno;
+	r = read_names(dir, ret);
 	closedir(dir);
-	while (r < 0 && ret->n > begin)
-		free(ret->v[--ret->n]);
+	if (r < 0)
+		rd_strv_clear(ret);
 	return r;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,7 +102,7 @@ static int read_groups(struct rd_sysroot *sr, struct rd_user *user, bool members
 
 	r = rd_sysroot_read(sr, &text, "/etc/group");
 	if (r < 0)
-		return r;
+		return r == -ENOENT ? 0 : r;
 	for (rest = text; (line = rd_str_next_line(&rest));) {
 		size_t n = fields(line, f, RD_ARRAY_SIZE(f));
 
@@ -174,7 +175,6 @@ static int passwd_from_nss(const char *name, struct rd_user *ret)
 	return 0;
 }
 
-/* A numeric uid that no file knows is still somebody: containers run as such, with no group but those given to them. */
 static int find_user(struct rd_sysroot *sr, const char *name, struct rd_user *ret)
 {
 	uint32_t uid;
@@ -198,7 +198,7 @@ int rd_user_by_name(struct rd_sysroot *sr, const char *name, struct rd_user *ret
 		add_group(&user, user.gid, NULL);
 		r = read_groups(sr, &user, true);
 	}
-	if (rd_sysroot_is_live(sr) && user.name) {
+	if (r == 0 && rd_sysroot_is_live(sr)) {
 		r = groups_from_nss(&user);
 		name_from_nss(&user);
 	}
@@ -240,10 +240,7 @@ int rd_user_live(struct rd_sysroot *sr, struct rd_user *ret)
 	uint32_t uid;
 
 	/* Under sudo the question is whether the person's programs reach the GPU; root's do. */
-	if (geteuid() == 0 && name && id && id_of(id, &uid) && uid != 0 && rd_user_by_name(sr, name, ret) == 0) {
-		if (ret->uid == uid)
-			return 0;
-		rd_user_clear(ret);
-	}
-	return caller(sr, ret);
+	if (geteuid() != 0 || !name || !id || !id_of(id, &uid) || uid == 0)
+		return caller(sr, ret);
+	return rd_user_by_name(sr, name, ret);
 }

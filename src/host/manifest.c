@@ -557,8 +557,6 @@ static int take_all(struct parse *p, const cJSON *root, struct rd_manifest *m)
 
 	if (r == 0)
 		r = refuse_duplicates(p, NULL, root);
-	if (r == 0 && !cJSON_GetObjectItemCaseSensitive(root, "schema"))
-		r = refuse(p, &(struct at){ NULL, "schema", 0 }, "is not there");
 	for (size_t i = 0; r == 0 && i < RD_ARRAY_SIZE(sections); i++) {
 		const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, sections[i].key);
 
@@ -643,11 +641,16 @@ static int compare_nodes(const void *a, const void *b)
 	return strcmp(((const struct rd_manifest_node *)a)->path, ((const struct rd_manifest_node *)b)->path);
 }
 
+static int compare_error_paths(const void *a, const void *b)
+{
+	return strcmp(((const struct rd_manifest_error *)a)->path, ((const struct rd_manifest_error *)b)->path);
+}
+
 /* Of several for one path the first one given is first. */
 static int compare_errors(const void *a, const void *b)
 {
 	const struct rd_manifest_error *x = a, *y = b;
-	int r = strcmp(x->path, y->path);
+	int r = compare_error_paths(a, b);
 
 	return r ? r : (x->order > y->order) - (x->order < y->order);
 }
@@ -736,7 +739,7 @@ int rd_manifest_unreadable(const struct rd_manifest *m, const char *path, bool a
 	do {
 		struct rd_manifest_error key = { .path = copy };
 		struct rd_manifest_error *found =
-			bsearch(&key, m->unreadable, m->unreadable_n, sizeof(*m->unreadable), compare_errors);
+			bsearch(&key, m->unreadable, m->unreadable_n, sizeof(*m->unreadable), compare_error_paths);
 
 		if (found)
 			return found->error;

@@ -55,14 +55,14 @@ static int names(struct rd_sysroot *sr, const char *path, const char *signer)
 static int is_enrolled(struct rd_sysroot *sr, const char *signer)
 {
 	static const char *const owner[] = { MOK_LIST, "/sys/firmware/efi/efivars/MokListRT-" SHIM_GUID };
-	int r = -ENODATA, db;
+	int r = -ENOENT, db;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(owner); i++) {
 		int own = names(sr, owner[i], signer);
 
 		if (own > 0)
 			return 1;
-		if (own == 0 || (own != -ENOENT && r != 0))
+		if (own == 0 || r == -ENOENT)
 			r = own;
 	}
 	db = names(sr, "/sys/firmware/efi/efivars/db-" IMAGE_SECURITY_GUID, signer);
@@ -89,7 +89,10 @@ static int run(struct rd_probe_ctx *ctx)
 		return 0;
 	}
 	r = is_enrolled(ctx->sysroot, signer);
-	if (r < 0)
+	if (r == -ENOENT)
+		rd_fact_set_unknown_why(ctx->facts, "kernel.signing.enrolled", "the list of the owner's keys is not here",
+		                        MOK_LIST);
+	else if (r < 0)
 		rd_fact_set_unknown(ctx->facts, "kernel.signing.enrolled", r, MOK_LIST);
 	else
 		rd_fact_set_bool(ctx->facts, "kernel.signing.enrolled", r, MOK_LIST);

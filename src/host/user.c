@@ -9,29 +9,16 @@
 #include <unistd.h>
 
 #include "manifest.h"
-#include "rocm-doctor/error.h"
+#include "rocm-doctor/accounts.h"
 #include "sysroot-internal.h"
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/xalloc.h"
 
+RD_DEFINE_CLEANUP(accounts, struct rd_accounts, rd_accounts_free)
+
 #define NSS_BUFFER 65536
 #define GROUPS_MAX 65536
-
-/* Splits one line of passwd or group at ":" in place; returns the number of fields. */
-static size_t fields(char *line, char *ret[], size_t max)
-{
-	size_t n = 0;
-
-	while (n < max) {
-		ret[n++] = line;
-		line = strchr(line, ':');
-		if (!line)
-			break;
-		*line++ = '\0';
-	}
-	return n;
-}
 
 static bool id_of(const char *text, uint32_t *ret)
 {
@@ -56,65 +43,10 @@ static void add_group(struct rd_user *user, uint32_t gid, const char *name)
 	user->groups[user->groups_n++] = (struct rd_user_group){ gid, name ? rd_xstrdup(name) : NULL };
 }
 
-/* The line of passwd for a name, or for a uid where @name is NULL. */
-static int find_passwd(struct rd_sysroot *sr, const char *name, uint32_t uid, struct rd_user *ret)
+static void name_groups(struct rd_user *user, const struct rd_accounts *accounts)
 {
-	rd_auto_free char *text = NULL;
-	char *line, *rest, *f[7];
-	uint32_t line_uid, line_gid;
-	int r;
-
-	r = rd_sysroot_read(sr, &text, "/etc/passwd");
-	if (r < 0)
-		return r;
-	for (rest = text; (line = rd_str_next_line(&rest));) {
-		if (fields(line, f, RD_ARRAY_SIZE(f)) < 4 || !id_of(f[2], &line_uid) || !id_of(f[3], &line_gid))
-			continue;
-		if (name ? !rd_streq(f[0], name) : line_uid != uid)
-			continue;
-		free(ret->name);
-		ret->name = rd_xstrdup(f[0]);
-		ret->uid = line_uid;
-		ret->gid = line_gid;
-		return 0;
-	}
-	return -ENOENT;
-}
-
-static bool is_member(const char *members, const char *name)
-{
-	rd_auto_strv struct rd_strv list = RD_STRV_INIT;
-
-	rd_strv_split(&list, members, ",", false);
-	for (size_t i = 0; i < list.n; i++)
-		if (rd_streq(rd_str_strip(list.v[i]), name))
-			return true;
-	return false;
-}
-
-/* Names for the groups that are there, and with @members the groups that list the user. */
-static int read_groups(struct rd_sysroot *sr, struct rd_user *user, bool members)
-{
-	rd_auto_free char *text = NULL;
-	char *line, *rest, *f[4];
-	uint32_t gid;
-	int r;
-
-	r = rd_sysroot_read(sr, &text, "/etc/group");
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	for (rest = text; (line = rd_str_next_line(&rest));) {
-		size_t n = fields(line, f, RD_ARRAY_SIZE(f));
-
-		if (n < 3 || !id_of(f[2], &gid))
-			continue;
-		for (size_t i = 0; i < user->groups_n; i++)
-			if (user->groups[i].gid == gid)
-				add_group(user, gid, f[0]);
-		if (members && n == 4 && is_member(f[3], user->name))
-			add_group(user, gid, f[0]);
-	}
-	return 0;
+	for (size_t i = 0; i < user->groups_n; i++)
+		add_group(user, user->groups[i].gid, rd_accounts_group_name(accounts, user->groups[i].gid));
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -170,53 +102,61 @@ static int passwd_from_nss(const char *name, struct rd_user *ret)
 			(void)getpwuid_r(uid, &pw, buffer, NSS_BUFFER, &found);
 	if (!found)
 		return -ENOENT;
-	free(ret->name);
 	*ret = (struct rd_user){ .name = rd_xstrdup(pw.pw_name), .uid = pw.pw_uid, .gid = pw.pw_gid };
 	return 0;
 }
 
-static int find_user(struct rd_sysroot *sr, const char *name, struct rd_user *ret)
+static int find_user(struct rd_sysroot *sr, const struct rd_accounts *accounts, const char *name, struct rd_user *ret)
 {
+	const struct rd_account *account = rd_accounts_by_name(accounts, name);
 	uint32_t uid;
-	int r;
 
-	r = find_passwd(sr, name, 0, ret);
-	if (r < 0 && id_of(name, &uid))
-		r = find_passwd(sr, NULL, uid, ret);
-	if (r < 0 && rd_sysroot_is_live(sr) && passwd_from_nss(name, ret) == 0)
-		r = 0;
-	return r;
+	if (!account && id_of(name, &uid))
+		account = rd_accounts_by_uid(accounts, uid);
+	if (!account)
+		return rd_sysroot_is_live(sr) ? passwd_from_nss(name, ret) : -ENOENT;
+	*ret = (struct rd_user){ .name = rd_xstrdup(account->name), .uid = account->uid, .gid = account->gid };
+	return 0;
 }
 
 int rd_user_by_name(struct rd_sysroot *sr, const char *name, struct rd_user *ret)
 {
-	struct rd_user user = { 0 };
+	rd_auto(rd_cleanup_accounts) struct rd_accounts *accounts = NULL;
+	rd_auto_free uint32_t *gids = NULL;
+	struct rd_user user;
+	unsigned n;
 	int r;
 
-	r = find_user(sr, name, &user);
-	if (r == 0) {
-		add_group(&user, user.gid, NULL);
-		r = read_groups(sr, &user, true);
-	}
-	if (r == 0 && rd_sysroot_is_live(sr)) {
+	r = rd_accounts_read(sr, &accounts);
+	if (r == 0)
+		r = find_user(sr, accounts, name, &user);
+	if (r < 0)
+		return r;
+	add_group(&user, user.gid, NULL);
+	n = rd_accounts_groups(accounts, user.name, &gids);
+	for (unsigned i = 0; i < n; i++)
+		add_group(&user, gids[i], NULL);
+	if (rd_sysroot_is_live(sr))
 		r = groups_from_nss(&user);
-		name_from_nss(&user);
-	}
 	if (r < 0) {
 		rd_user_clear(&user);
 		return r;
 	}
+	name_groups(&user, accounts);
+	if (rd_sysroot_is_live(sr))
+		name_from_nss(&user);
 	sort_groups(&user);
 	*ret = user;
 	return 0;
 }
 
-/* Who calls: the kernel knows his groups, which a login long ago may have fixed, so no file is asked. */
+/* Who calls: the kernel knows his groups, which a login long ago may have fixed, so files only give the names. */
 static int caller(struct rd_sysroot *sr, struct rd_user *ret)
 {
-	struct rd_user user = { .uid = geteuid(), .gid = getegid() };
+	rd_auto(rd_cleanup_accounts) struct rd_accounts *accounts = NULL;
 	rd_auto_free gid_t *gids = rd_xcalloc(GROUPS_MAX, sizeof(*gids));
-	struct rd_user named = { 0 };
+	struct rd_user user = { .uid = geteuid(), .gid = getegid() };
+	const struct rd_account *account;
 	int n = getgroups(GROUPS_MAX, gids);
 
 	if (n < 0)
@@ -224,9 +164,11 @@ static int caller(struct rd_sysroot *sr, struct rd_user *ret)
 	add_group(&user, user.gid, NULL);
 	for (int i = 0; i < n; i++)
 		add_group(&user, gids[i], NULL);
-	if (find_passwd(sr, NULL, user.uid, &named) == 0)
-		user.name = rd_steal(named.name);
-	(void)!read_groups(sr, &user, false);
+	if (rd_accounts_read(sr, &accounts) == 0) {
+		account = rd_accounts_by_uid(accounts, user.uid);
+		user.name = account ? rd_xstrdup(account->name) : NULL;
+		name_groups(&user, accounts);
+	}
 	name_from_nss(&user);
 	sort_groups(&user);
 	*ret = user;

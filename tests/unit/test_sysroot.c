@@ -808,7 +808,7 @@ static void another_user_is_found_in_the_files_of_the_root(void **state)
 	             "root:x:0:0:root:/root:/bin/bash\nbroken\n:::\nme:x:1000:100:,,,:/home/me:/bin/sh\n"
 	             "big:x:99999999999:0::/:\n1001:x:1002:1002::/:\nother:x:1001:1001::/:");
 	scratch_file(*state, "/etc/group",
-	             "root:x:0:\nusers:x:100:\nvideo:x:44:you,me\nrender:x:109: me ,x\nnot:x:45:meme,me2\n"
+	             "root:x:0:\nusers:x:100:\nvideo:x:44:you,me\nrender:x:109:me,x\nnot:x:45:meme,me2\n"
 	             "bad:x:\nworse\nagain:x:44:me\n");
 	sr = scratch_open(*state);
 	assert_int_equal(rd_sysroot_set_user(sr, "me", &err), 0);

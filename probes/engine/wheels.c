@@ -206,6 +206,21 @@ static void look_at_xformers(struct engine *e)
 		set_build(e, "cuda", path);
 }
 
+/* Any RAY_EXPERIMENTAL_NOSET_* of the session. */
+static void look_at_ray(struct engine *e)
+{
+	rd_auto_strv struct rd_strv variables = RD_STRV_INIT;
+	bool off = false;
+	int r = rd_sysroot_environ(e->ctx->sysroot, &variables);
+
+	for (size_t i = 0; i < variables.n; i++)
+		off = off || rd_str_has_prefix(variables.v[i], "RAY_EXPERIMENTAL_NOSET_");
+	if (r < 0)
+		rd_fact_set_unknown(e->item, "masks_off", r, "environment");
+	else
+		rd_fact_set_bool(e->item, "masks_off", off, "environment");
+}
+
 static void look_at_tag(struct engine *e)
 {
 	set_release(e);
@@ -243,7 +258,7 @@ static const struct {
 	{ "pytorch-triton-rocm", "triton", look_at_triton },
 	{ "triton-rocm", "triton", look_at_triton },
 	{ "transformers", "transformers", NULL },
-	{ "ray", "ray", NULL },
+	{ "ray", "ray", look_at_ray },
 	{ "xformers", "xformers", look_at_xformers, true },
 	{ "torchcodec", "torchcodec", look_at_tag },
 	{ "llama-cpp-python", "llama_cpp", look_at_llama_cpp, true },
@@ -316,6 +331,7 @@ static const struct rd_fact_decl facts[] = {
 	{ "engines.triton[].backends[]", RD_STRS, "amd, nvidia", "triton/backends" },
 	ENGINE("transformers", "Transformers"),
 	ENGINE("ray", "Ray"),
+	{ "engines.ray[].masks_off", RD_BOOL, "the session tells it not to set visible devices", "RAY_EXPERIMENTAL_NOSET_*" },
 	ENGINE("xformers", "xFormers"),
 	ENGINE("torchcodec", "TorchCodec"),
 	ENGINE("llama_cpp", "llama.cpp"),

@@ -33,6 +33,18 @@ static int is_registered(struct rd_sysroot *sr)
 }
 
 /* The number of GPU nodes, or what kept a node from being read: then no count can be given. */
+/* Some recorded topologies lack gpu_id: a CPU node has no SIMDs. */
+static bool has_simds(struct rd_sysroot *sr, const char *node)
+{
+	rd_auto_free char *text = NULL;
+	const char *at;
+
+	if (rd_sysroot_readf(sr, &text, NODES "/%s/properties", node) < 0)
+		return false;
+	at = strstr(text, "simd_count ");
+	return at && strtoul(at + strlen("simd_count "), NULL, 10) > 0;
+}
+
 static int count_gpus(struct rd_sysroot *sr, const struct rd_strv *names, int64_t *ret)
 {
 	int64_t gpus = 0;
@@ -42,8 +54,12 @@ static int count_gpus(struct rd_sysroot *sr, const struct rd_strv *names, int64_
 		int r = rd_sysroot_readf_u64(sr, &id, NODES "/%s/gpu_id", names->v[i]);
 
 		/* EPERM: a device cgroup hides this GPU, so the count is not known. ENODEV: it goes away meanwhile. */
-		if (r == -ENOENT || r == -ENODEV)
+		if (r == -ENODEV)
 			continue;
+		if (r == -ENOENT) {
+			gpus += has_simds(sr, names->v[i]);
+			continue;
+		}
 		if (r < 0)
 			return r;
 		/* A CPU node has gpu_id 0. */

@@ -233,7 +233,6 @@ static void node_parse(struct gpu_node *node, const char *text)
 		{ "fw_version", &node->fw_version, NULL },
 		{ "capability", &node->capability, NULL },
 		{ "unique_id", &node->unique_id, NULL },
-		{ "io_links_count", &node->io_links, NULL },
 	};
 
 	node->num_xcc = 1; /* older kernels do not print it */
@@ -411,8 +410,7 @@ static const struct cJSON *row_by_id(const struct cJSON *list, unsigned device_i
 {
 	const struct cJSON *row;
 
-	cJSON_ArrayForEach(row, list)
-	{
+	cJSON_ArrayForEach (row, list) {
 		if (gpu_id_of(gpu_row_str(row, "id")) == device_id)
 			return row;
 	}
@@ -433,8 +431,7 @@ bool gpu_table_before_gcn(const struct rd_knowledge *k, unsigned device_id)
 {
 	const struct cJSON *row;
 
-	cJSON_ArrayForEach(row, rows(k, "gpus", "before_gcn"))
-	{
+	cJSON_ArrayForEach (row, rows(k, "gpus", "before_gcn")) {
 		if (device_id >= gpu_id_of(gpu_row_str(row, "from")) && device_id <= gpu_id_of(gpu_row_str(row, "to")))
 			return true;
 	}
@@ -445,8 +442,7 @@ const struct cJSON *gpu_table_gfx(const struct rd_knowledge *k, const char *gfx)
 {
 	const struct cJSON *row;
 
-	cJSON_ArrayForEach(row, rows(k, "gfx", "gfx"))
-	{
+	cJSON_ArrayForEach (row, rows(k, "gfx", "gfx")) {
 		if (rd_streq(gpu_row_str(row, "gfx"), gfx))
 			return row;
 	}
@@ -457,10 +453,8 @@ const struct cJSON *gpu_table_gfx_by_gc(const struct rd_knowledge *k, const char
 {
 	const struct cJSON *row, *version;
 
-	cJSON_ArrayForEach(row, rows(k, "gfx", "gfx"))
-	{
-		cJSON_ArrayForEach(version, cJSON_GetObjectItemCaseSensitive(row, "gc"))
-		{
+	cJSON_ArrayForEach (row, rows(k, "gfx", "gfx")) {
+		cJSON_ArrayForEach (version, cJSON_GetObjectItemCaseSensitive(row, "gc")) {
 			if (cJSON_IsString(version) && rd_streq(version->valuestring, gc))
 				return row;
 		}

@@ -67,7 +67,7 @@ struct gpu_node {
 	unsigned number;
 	bool has_gpu_id, has_gfx_version, has_domain;
 	uint64_t gpu_id, gfx_version, simd_count, simd_per_cu, cpu_cores, vendor_id, device_id, location_id, domain;
-	uint64_t render_minor, hive_id, num_xcc, fw_version, capability, unique_id, io_links, cu_count;
+	uint64_t render_minor, hive_id, num_xcc, fw_version, capability, unique_id, cu_count;
 	/* The GPU that it belongs to: an address of gpus[], or a new one; and which partition of it. */
 	char address[24];
 	unsigned partition;

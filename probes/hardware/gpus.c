@@ -186,8 +186,7 @@ static const struct cJSON *sku_of(const struct cJSON *device, const char *revisi
 {
 	const struct cJSON *sku, *any = NULL;
 
-	cJSON_ArrayForEach(sku, cJSON_GetObjectItemCaseSensitive(device, "skus"))
-	{
+	cJSON_ArrayForEach (sku, cJSON_GetObjectItemCaseSensitive(device, "skus")) {
 		const char *wanted = gpu_row_str(sku, "revision");
 
 		if (!*wanted)

@@ -280,8 +280,8 @@ static void set_links(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const struc
 		r = read_links(ctx, gpu, nodes, node->number, "p2p_links", &seen);
 	if (r < 0)
 		rd_fact_set_unknown(gpu, "links", r, source);
-	else if (!seen && node->io_links)
-		rd_fact_set_unknown_why(gpu, "links", "KFD counts links that sysfs does not show", source);
+	else if (!seen) /* every GPU has at least one, to a processor */
+		rd_fact_set_unknown_why(gpu, "links", "sysfs does not show the links", source);
 	else
 		rd_fact_sort(rd_fact_get_mutable(gpu, "links"), "to");
 }

@@ -50,7 +50,7 @@ static void driver_line(struct history *h, const char *line)
 	const char *code = strstr(line, "failed with error -");
 
 	if (code && has(line, "amdgpu") && has(line, "probe")) {
-		h->probe_error = -strtol(code + strlen("failed with error -"), NULL, 10);
+		h->probe_error = strtol(code + strlen("failed with error -"), NULL, 10);
 		h->not_back = h->given_away;
 	}
 	if (has(line, "Fatal error during GPU init")) {
@@ -133,8 +133,8 @@ const struct rd_probe rd_probe_hardware_log = {
 	                  "kernel log" },
 			{ "gpus[].log.bar_unassigned", RD_BOOL, "a base address of memory found no place, nor later on",
 	                  "kernel log" },
-			{ "gpus[].log.probe_error", RD_INT, "negative errno of the last failed probe by amdgpu, 0 for none",
-	                  "kernel log" },
+			{ "gpus[].log.probe_error", RD_INT,
+	                  "errno of the last failed probe by amdgpu (12: no memory or space), 0 for none", "kernel log" },
 			{ "gpus[].log.init_failed", RD_BOOL, "amdgpu gave up on this GPU", "kernel log" },
 			{ "gpus[].log.firmware_failed", RD_BOOL, "firmware for this GPU could not be loaded", "kernel log" },
 			{ "gpus[].log.atomics_refused", RD_BOOL, "KFD left this GPU out for want of PCIe AtomicOps",

@@ -191,6 +191,16 @@ static uint16_t get16(const uint8_t *p)
 	return (uint16_t)(p[0] | p[1] << 8);
 }
 
+/* Not by the vendor alone: that of a virtual function reads all ones by the standard. */
+static bool all_ones(const uint8_t *config, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (config[i] != 0xff)
+			return false;
+	}
+	return true;
+}
+
 static void probe_answer(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 {
 	rd_auto_free char *source = gpu_path(gpu, "config");
@@ -206,7 +216,7 @@ static void probe_answer(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 	if (r < 0)
 		rd_fact_set_unknown(gpu, "pci.answers", r == -ENOENT ? -ENODATA : r, source);
 	else
-		rd_fact_set_bool(gpu, "pci.answers", get16(config) != 0xffff, source);
+		rd_fact_set_bool(gpu, "pci.answers", !all_ones(config, sizeof(config)), source);
 }
 
 enum { PORT_ROOT = 4, PORT_UPSTREAM = 5, PORT_DOWNSTREAM = 6 };

@@ -48,8 +48,7 @@ static bool has_text(const cJSON *list, const char *text)
 {
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, list)
-	{
+	cJSON_ArrayForEach (item, list) {
 		if (cJSON_IsString(item) && rd_streq(item->valuestring, text))
 			return true;
 	}
@@ -82,8 +81,7 @@ static void judge_age(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const char 
 	const cJSON *row, *found = NULL;
 	const char *absent, *first;
 
-	cJSON_ArrayForEach(row, rows_of(ctx, "kernels", "rows"))
-	{
+	cJSON_ArrayForEach (row, rows_of(ctx, "kernels", "rows")) {
 		if (rd_streq(text_of(row, "gfx"), rd_fact_get_str(gpu, "gfx")))
 			found = row;
 	}
@@ -133,8 +131,7 @@ static const cJSON *driver_row(const struct rd_probe_ctx *ctx, const char *versi
 	rd_auto_free char *module = rd_xstrndup(version, strcspn(version, "-+~ "));
 	const cJSON *row;
 
-	cJSON_ArrayForEach(row, rows_of(ctx, "drivers", "drivers"))
-	{
+	cJSON_ArrayForEach (row, rows_of(ctx, "drivers", "drivers")) {
 		if (text_of(row, "module")[0] && rd_version_has_prefix(module, text_of(row, "module")))
 			return row;
 	}
@@ -182,30 +179,40 @@ static void judge_dkms_window(struct rd_probe_ctx *ctx, const char *rocm)
 		set_too_old(ctx->facts, rocm, limit, NULL);
 }
 
-/* A gfx whose in-tree driver the runtime refuses below a kernel. */
+static bool drives_gfx_of(const struct rd_fact *facts, const cJSON *row)
+{
+	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
+
+	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
+		const struct rd_fact *gpu = rd_fact_at(gpus, i);
+
+		if (has_text(cJSON_GetObjectItemCaseSensitive(row, "gfx"), rd_fact_get_str(gpu, "gfx")) &&
+		    rd_streq(rd_fact_get_str(gpu, "driver"), "amdgpu"))
+			return true;
+	}
+	return false;
+}
+
+/* A gfx whose in-tree driver the runtime refuses in a range of kernels. */
 static void judge_in_tree(struct rd_probe_ctx *ctx, const char *rocm)
 {
-	const struct rd_fact *gpus = rd_fact_get(ctx->facts, "gpus");
 	rd_auto_free char *release = NULL;
 	const cJSON *row;
 
 	rd_fact_set_bool(ctx->facts, "kernel.amdgpu.too_old", false, DRIVERS);
 	if (rd_fact_get_bool(ctx->facts, "kernel.backports") || kernel_release(ctx, &release) < 0)
 		return;
-	cJSON_ArrayForEach(row, rows_of(ctx, "drivers", "in_tree"))
-	{
+	cJSON_ArrayForEach (row, rows_of(ctx, "drivers", "in_tree")) {
 		const char *from = text_of(row, "rocm_from"), *before = text_of(row, "kernel_before");
 
 		if (!from[0] || !before[0] || rd_version_compare(rocm, from, RD_VERSION_ROCM) < 0 ||
-		    compare_series(release, before) >= 0)
+		    compare_series(release, before) >= 0 || !drives_gfx_of(ctx->facts, row))
 			continue;
-		for (size_t i = 0; i < rd_fact_count(gpus); i++) {
-			const struct rd_fact *gpu = rd_fact_at(gpus, i);
-
-			if (has_text(cJSON_GetObjectItemCaseSensitive(row, "gfx"), rd_fact_get_str(gpu, "gfx")) &&
-			    rd_streq(rd_fact_get_str(gpu, "driver"), "amdgpu"))
-				set_too_old(ctx->facts, rocm, NULL, text_of(row, "effect"));
-		}
+		if (compare_series(release, text_of(row, "kernel_from")) < 0)
+			rd_fact_set_unknown_why(ctx->facts, "kernel.amdgpu.too_old",
+			                        "this kernel is not on record with this ROCm", DRIVERS);
+		else
+			set_too_old(ctx->facts, rocm, NULL, text_of(row, "effect"));
 	}
 }
 
@@ -282,8 +289,7 @@ static void judge_known_bad_driver(struct rd_probe_ctx *ctx, struct rd_fact *gpu
 	}
 	if (!dkms || !rd_fact_get_str(ctx->facts, "kernel.amdgpu.version")[0])
 		return;
-	cJSON_ArrayForEach(row, rows_of(ctx, "drivers", "known_bad"))
-	{
+	cJSON_ArrayForEach (row, rows_of(ctx, "drivers", "known_bad")) {
 		int bad = is_known_bad(ctx->facts, gpu, row);
 
 		if (bad == 0)
@@ -308,8 +314,7 @@ static bool has_bad_package(const struct rd_fact *facts, const cJSON *row, const
 	const struct rd_fact *list = rd_fact_get(facts, "runtime.packages");
 	const cJSON *package;
 
-	cJSON_ArrayForEach(package, cJSON_GetObjectItemCaseSensitive(row, "packages"))
-	{
+	cJSON_ArrayForEach (package, cJSON_GetObjectItemCaseSensitive(row, "packages")) {
 		for (size_t i = 0; i < rd_fact_count(list); i++) {
 			const struct rd_fact *item = rd_fact_at(list, i);
 
@@ -330,8 +335,7 @@ static void judge_firmware(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 	const cJSON *row;
 
 	rd_fact_set_bool(gpu, "firmware.known_bad", false, FIRMWARE);
-	cJSON_ArrayForEach(row, rows_of(ctx, "firmware", "known_bad"))
-	{
+	cJSON_ArrayForEach (row, rows_of(ctx, "firmware", "known_bad")) {
 		rd_auto_free char *fact = rd_xasprintf("firmware.%s", text_of(row, "firmware"));
 		bool running = rd_fact_is_known(gpu, fact);
 		const char *package = "";

@@ -274,8 +274,12 @@ static void apply_to_items(struct rd_diagnosis *d, size_t rule_index, size_t fir
 	const struct rd_fact *list = rd_expr_path_get(rule->for_each, d->facts, NULL);
 
 	if (rd_fact_state(list) == RD_FACT_UNKNOWN) {
-		struct instance *in = new_instance(d, rule_index, RD_UNKNOWN);
+		struct instance *in;
 
+		/* All of an item that nobody has seen is unknown; what the rule says of the host may still be false. */
+		if (judge(rule, d->facts, list, NULL) == RD_FALSE)
+			return;
+		in = new_instance(d, rule_index, RD_UNKNOWN);
 		add_evidence(&in->finding, rd_fact_path(list), list);
 		in->finding.title = rd_xstrdup("");
 		in->finding.detail = rd_xstrdup("");

@@ -8,8 +8,8 @@ KERNEL_MAX = {
     "6.19.14": "7.0", "7.1.3": "7.0",
 }
 
-# Kernels of kernel.org whose own amdgpu the runtime refuses for a gfx.
-IN_TREE = [{"gfx": ["gfx906"], "rocm_from": "4.1.0", "kernel_before": "5.13", "confidence": "high",
+# Kernels of kernel.org whose own amdgpu the runtime refuses for a gfx; earlier ones are not on record.
+IN_TREE = [{"gfx": ["gfx906"], "rocm_from": "4.1.0", "kernel_from": "5.10", "kernel_before": "5.13", "confidence": "high",
             "effect": "the runtime turns Vega 20 off: that kernel's driver does not say whether memory has ECC",
             "source": "ROCm issues 1423, 1431"}]
 

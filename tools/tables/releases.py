@@ -1,0 +1,27 @@
+"""ROCm releases: stream, systems they are listed for, drivers that go with them."""
+
+
+def series(version):
+    """30.10.x and 31.40.1 are of the series 30.10 and 31.40."""
+    return ".".join(version.split(".")[:2])
+
+
+def systems(release):
+    """{id: [versions]}, Ubuntu and Debian without the point release."""
+    listed = {}
+    for row in release["supported_os"] or []:
+        version = ".".join(row["version"].split(".")[:2 if row["id"] in ("ubuntu", "rhel", "sles", "azurelinux") else 1])
+        versions = listed.setdefault(row["id"], [])
+        if version not in versions:
+            versions.append(version)
+    return listed
+
+
+def table(facts):
+    rows = []
+    for release in facts["rocm_releases"]["releases"]:
+        rows.append({"version": release["version"], "date": release["date"] or "", "stream": release["stream"],
+                     "systems": systems(release),
+                     "drivers": list(dict.fromkeys(series(v) for v in release["compatible_kmd"] or [])),
+                     "confidence": release["confidence"], "source": release["source"][0]})
+    return {"as_of": facts["rocm_releases"]["as_of"], "releases": rows}

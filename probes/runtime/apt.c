@@ -380,6 +380,7 @@ static const char *const shared_names[] = {
 struct candidate {
 	char *amd, *distribution;
 	char *amd_file, *distribution_file;
+	bool wanted; /* a package of AMD depends on it */
 };
 
 static void take_candidate(char **version, char **file, const char *found, const char *path)
@@ -403,11 +404,24 @@ static const char *paragraph_version(struct rd_lines *lines)
 	return NULL;
 }
 
+static void note_wanted(const char *depends, struct candidate *candidates)
+{
+	for (size_t i = 0; i < RD_ARRAY_SIZE(shared_names); i++) {
+		const char *p = strstr(depends, shared_names[i]);
+		char after = p ? p[strlen(shared_names[i])] : 'x';
+
+		if (p && (p[-1] == ' ' || p[-1] == ',') && (after == ',' || after == ' ' || after == '\0'))
+			candidates[i].wanted = true;
+	}
+}
+
 static void read_list(struct rd_lines *lines, const char *path, struct candidate *candidates, bool amd)
 {
 	char *line;
 
 	while ((line = rd_lines_next(lines))) {
+		if (amd && rd_str_has_prefix(line, "Depends:"))
+			note_wanted(line, candidates);
 		if (!rd_str_has_prefix(line, "Package: "))
 			continue;
 		for (size_t i = 0; i < RD_ARRAY_SIZE(shared_names); i++) {
@@ -488,11 +502,12 @@ static bool is_radeon(const char *file)
 	return rd_str_has_prefix(file, "repo.radeon.com_") || strstr(file, "repo.amd.com_");
 }
 
-static size_t read_lists(struct rd_probe_ctx *ctx, struct candidate *candidates)
+/* One pass over the lists of AMD, or over the others; returns how many there were. */
+static size_t read_lists(struct rd_probe_ctx *ctx, struct candidate *candidates, bool of_amd)
 {
 	const struct rd_fact *sources = rd_fact_get(ctx->facts, "runtime.apt.sources");
 	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
-	size_t distribution = 0;
+	size_t count = 0;
 
 	if (rd_sysroot_list(ctx->sysroot, &files, lists_dir) < 0)
 		return 0;
@@ -501,19 +516,19 @@ static size_t read_lists(struct rd_probe_ctx *ctx, struct candidate *candidates)
 		rd_auto_lines struct rd_lines lines = { 0 };
 		bool amd = is_of_amd(sources, files.v[i]);
 
-		if (!rd_str_has_suffix(files.v[i], "_Packages") || (!amd && is_radeon(files.v[i])))
+		if (!rd_str_has_suffix(files.v[i], "_Packages") || amd != of_amd || (!amd && is_radeon(files.v[i])))
 			continue;
 		if (rd_lines_open(&lines, ctx->sysroot, path) < 0)
 			continue;
-		distribution += !amd;
+		count++;
 		if (amd ? lines.size <= LIST_AMD_MAX : lines.size <= LIST_LINEAR_MAX)
 			read_list(&lines, path, candidates, amd);
 		else if (!amd)
 			for (size_t k = 0; k < RD_ARRAY_SIZE(shared_names); k++)
-				if (candidates[k].amd || !rd_fact_count(sources))
+				if (candidates[k].amd || candidates[k].wanted)
 					search_list(&lines, path, shared_names[k], &candidates[k]);
 	}
-	return distribution;
+	return count;
 }
 
 /* The first pin that names the package and this origin; 500 without one. */
@@ -544,13 +559,14 @@ static void judge_candidates(struct rd_probe_ctx *ctx, struct candidate *candida
 		int64_t ours = priority_of(pins, shared_names[i], true), theirs = priority_of(pins, shared_names[i], false);
 		struct rd_fact *item;
 
-		if (!c->amd || !c->distribution || ours > theirs)
+		/* What AMD's packages need and AMD's list does not have comes from the distribution in any case. */
+		if ((!c->amd && !c->wanted) || !c->distribution || ours > theirs)
 			continue;
-		if (ours == theirs && rd_version_compare(c->amd, c->distribution, RD_VERSION_DPKG) >= 0)
+		if (c->amd && ours == theirs && rd_version_compare(c->amd, c->distribution, RD_VERSION_DPKG) >= 0)
 			continue;
 		item = rd_fact_append(ctx->facts, "runtime.apt.shadowed", c->distribution_file);
 		rd_fact_set_str(item, "name", shared_names[i], c->distribution_file);
-		rd_fact_set_str(item, "amd_version", c->amd, c->amd_file);
+		rd_fact_set_str(item, "amd_version", c->amd ? c->amd : "none", c->amd ? c->amd_file : c->distribution_file);
 		rd_fact_set_str(item, "distribution_version", c->distribution, c->distribution_file);
 		rd_fact_set_int(item, "amd_priority", ours, "/etc/apt/preferences.d");
 		rd_fact_set_int(item, "distribution_priority", theirs, "/etc/apt/preferences.d");
@@ -574,7 +590,8 @@ static void look_at_candidates(struct rd_probe_ctx *ctx)
 	rd_fact_set_list(ctx->facts, "runtime.apt.shadowed", lists_dir);
 	if (!has_rocm_source(rd_fact_get(ctx->facts, "runtime.apt.sources")))
 		return;
-	lists = read_lists(ctx, candidates);
+	read_lists(ctx, candidates, true);
+	lists = read_lists(ctx, candidates, false);
 	if (lists)
 		judge_candidates(ctx, candidates);
 	else

@@ -311,6 +311,30 @@ static void set_libraries(struct rd_probe_ctx *ctx, const struct libraries *libs
 		set_library(ctx, libs, i);
 }
 
+/* Releases that the loader could mix; a distribution's own set is one system. */
+static void set_reachable_releases(struct rd_probe_ctx *ctx)
+{
+	const struct rd_fact *roots = rd_fact_get(ctx->facts, "runtime.rocm");
+	rd_auto_strv struct rd_strv releases = RD_STRV_INIT;
+
+	for (size_t i = 0; i < rd_fact_count(roots); i++) {
+		const struct rd_fact *item = rd_fact_at(roots, i);
+
+		if (rd_fact_is_unknown(item, "reachable")) {
+			rd_fact_set_unknown_why(ctx->facts, "runtime.reachable_releases",
+			                        rd_fact_reason(rd_fact_get(item, "reachable")), RD_LDCACHE_PATH);
+			return;
+		}
+		if (rd_fact_get_bool(item, "reachable") && !rd_streq(rd_fact_get_str(item, "origin"), "distribution") &&
+		    *rd_fact_get_str(item, "version"))
+			rd_strv_push_unique(&releases, rd_fact_get_str(item, "version"));
+	}
+	rd_strv_sort(&releases);
+	rd_fact_set_list(ctx->facts, "runtime.reachable_releases", RD_LDCACHE_PATH);
+	for (size_t i = 0; i < releases.n; i++)
+		rd_fact_append_str(ctx->facts, "runtime.reachable_releases", releases.v[i], RD_LDCACHE_PATH);
+}
+
 static int run(struct rd_probe_ctx *ctx)
 {
 	struct libraries libs = { 0 };
@@ -331,6 +355,7 @@ static int run(struct rd_probe_ctx *ctx)
 	set_libraries(ctx, &libs, cache);
 	libraries_clear(&libs);
 	mark_roots(ctx, cache == -EINVAL ? -ENOENT : cache);
+	set_reachable_releases(ctx);
 	return 0;
 }
 
@@ -365,6 +390,8 @@ const struct rd_probe rd_probe_runtime_loader = {
 	                  "not without a search path of the program's own",
 	                  LOADER },
 			{ "runtime.libraries[].chosen", RD_BOOL, "a program without a search path of its own gets this one",
+	                  LOADER },
+			{ "runtime.reachable_releases[]", RD_STRS, "releases of AMD of which such a program finds libraries",
 	                  LOADER },
 			{ "runtime.rocm[].reachable", RD_BOOL,
 	                  "a program without a search path of its own finds libraries of this root", LOADER },

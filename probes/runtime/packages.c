@@ -255,6 +255,23 @@ static bool state_is_broken(const char *state)
 	return false;
 }
 
+static void set_problem(struct rd_fact *item, const char *state, const char *source)
+{
+	const struct rd_fact *unmet = rd_fact_get(item, "unmet");
+	rd_auto_strbuf struct rd_strbuf problem = RD_STRBUF_INIT;
+
+	if (state_is_broken(state))
+		rd_strbuf_addf(&problem, "it is %s", state);
+	for (size_t i = 0; i < rd_fact_count(unmet); i++)
+		rd_strbuf_addf(&problem, "%s%s",
+		               i             ? ", "
+		               : problem.len ? ", and needs "
+		                             : "it needs ",
+		               rd_fact_str(rd_fact_at(unmet, i)));
+	rd_fact_set_bool(item, "broken", problem.len > 0, source);
+	rd_fact_set_str(item, "problem", problem.buf, source);
+}
+
 static void describe(struct rd_fact *item, const char *name, const char *version, const char *maintainer, const char *source)
 {
 	enum rd_package_kind kind = rd_package_kind(name);
@@ -286,7 +303,7 @@ static void set_package(struct rd_probe_ctx *ctx, const struct paragraph *p, con
 		set_unmet(item, known, p->pre_depends, source);
 		set_unmet(item, known, p->depends, source);
 	}
-	rd_fact_set_bool(item, "broken", state_is_broken(state) || rd_fact_count(rd_fact_get(item, "unmet")), source);
+	set_problem(item, state, source);
 }
 
 static int look_at_dpkg(struct rd_probe_ctx *ctx)
@@ -426,6 +443,7 @@ const struct rd_probe rd_probe_runtime_packages = {
 	                  "release in a name made for several side by side (rocm-core6.2.4)", "the name", RD_VERSION_ROCM },
 			{ "runtime.packages[].unmet[]", RD_STRS,
 	                  "what it depends on and is not installed (dpkg; ROCm and driver only)", PACKAGE_DATABASES },
+			{ "runtime.packages[].problem", RD_STR, "what is wrong with it, in words", PACKAGE_DATABASES },
 			{ "runtime.packages[].broken", RD_BOOL, "not wholly installed, or with unmet dependencies",
 	                  PACKAGE_DATABASES },
 			{ 0 },

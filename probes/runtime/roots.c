@@ -208,6 +208,14 @@ static bool has_clang(struct rd_probe_ctx *ctx, const char *root)
 	return found.n > 0;
 }
 
+/* A link of the alternatives from /usr/bin into another root does not count. */
+static bool has_hipcc(struct rd_probe_ctx *ctx, const char *root)
+{
+	rd_auto_free char *path = rd_xasprintf("%s/bin/hipcc", root), *real = NULL;
+
+	return rd_sysroot_realpath(ctx->sysroot, &real, path) >= 0 && rd_path_inside(real, root);
+}
+
 static void add_root(struct rd_probe_ctx *ctx, const char *root)
 {
 	rd_auto_free char *hsa = find_library(ctx, root, "libhsa-runtime64.so.1");
@@ -237,7 +245,7 @@ static void add_root(struct rd_probe_ctx *ctx, const char *root)
 	rd_fact_set_str(item, "layout", layout_of(root), root);
 	rd_fact_set_str(item, "hsa_runtime", hsa ? hsa : "", hsa ? hsa : root);
 	rd_fact_set_str(item, "hip_runtime", hip ? hip : "", hip ? hip : root);
-	rd_fact_set_bool(item, "hipcc", exists(ctx, root, "bin/hipcc"), root);
+	rd_fact_set_bool(item, "hipcc", has_hipcc(ctx, root), root);
 	rd_fact_set_bool(item, "clang", has_clang(ctx, root), root);
 }
 

@@ -48,6 +48,20 @@ static char *root_of_suffix(struct rd_probe_ctx *ctx, const char *suffix)
 	return rd_xstrdup("/opt/rocm");
 }
 
+/* "1.7" of an old meta package and "1.7.0" of the rest are one release. */
+static bool is_same_release(const char *a, const char *b)
+{
+	return rd_version_has_prefix(a, b) || rd_version_has_prefix(b, a);
+}
+
+static void add_release(struct rd_strv *releases, const char *release)
+{
+	for (size_t i = 0; i < releases->n; i++)
+		if (is_same_release(releases->v[i], release))
+			return;
+	rd_strv_push(releases, release);
+}
+
 /* Packages of one suffix by release; the release of most is the one meant, and what differs is named. */
 static void judge_suffix(struct rd_probe_ctx *ctx, const struct rd_fact *packages, const char *suffix)
 {
@@ -60,7 +74,7 @@ static void judge_suffix(struct rd_probe_ctx *ctx, const struct rd_fact *package
 		const struct rd_fact *p = rd_fact_at(packages, i);
 
 		if (is_rocm_of(p, "amd") && rd_streq(rd_fact_get_str(p, "suffix"), suffix) && *rd_fact_get_str(p, "release"))
-			rd_strv_push_unique(&releases, rd_fact_get_str(p, "release"));
+			add_release(&releases, rd_fact_get_str(p, "release"));
 	}
 	if (releases.n < 2)
 		return;
@@ -72,7 +86,7 @@ static void judge_suffix(struct rd_probe_ctx *ctx, const struct rd_fact *package
 			const struct rd_fact *p = rd_fact_at(packages, i);
 
 			count += is_rocm_of(p, "amd") && rd_streq(rd_fact_get_str(p, "suffix"), suffix) &&
-			         rd_streq(rd_fact_get_str(p, "release"), releases.v[k]);
+			         is_same_release(rd_fact_get_str(p, "release"), releases.v[k]);
 		}
 		if (count >= most) {
 			most = count;
@@ -90,7 +104,7 @@ static void judge_suffix(struct rd_probe_ctx *ctx, const struct rd_fact *package
 		rd_auto_free char *text = NULL;
 
 		if (!is_rocm_of(p, "amd") || !rd_streq(rd_fact_get_str(p, "suffix"), suffix) ||
-		    !*rd_fact_get_str(p, "release") || rd_streq(rd_fact_get_str(p, "release"), releases.v[best]))
+		    !*rd_fact_get_str(p, "release") || is_same_release(rd_fact_get_str(p, "release"), releases.v[best]))
 			continue;
 		text = rd_xasprintf("%s %s", rd_fact_get_str(p, "name"), rd_fact_get_str(p, "version"));
 		rd_fact_append_str(item, "odd_packages", text, rd_fact_source(p));

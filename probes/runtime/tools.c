@@ -37,11 +37,12 @@ static void look_at_tools(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(tools); i++)
 		for (size_t k = 0; k < rd_fact_count(roots); k++) {
 			const char *root = rd_fact_get_str(rd_fact_at(roots, k), "root");
-			rd_auto_free char *path = rd_xasprintf("%s/bin/%s", root, tools[i]);
+			rd_auto_free char *path = rd_xasprintf("%s/bin/%s", root, tools[i]), *real = NULL;
 			struct rd_fact *item;
 			int r;
 
-			if (rd_sysroot_exists(ctx->sysroot, path) != 1)
+			/* A link of the alternatives in /usr/bin is no tool of a second installation. */
+			if (rd_sysroot_realpath(ctx->sysroot, &real, path) < 0 || !rd_path_inside(real, root))
 				continue;
 			item = rd_fact_append(ctx->facts, "runtime.tools", path);
 			rd_fact_set_str(item, "name", tools[i], path);

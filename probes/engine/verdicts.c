@@ -112,8 +112,9 @@ static const cJSON *flash_row(const struct rd_probe_ctx *ctx, const char *versio
 
 	if (post)
 		*post = '\0';
-	cJSON_ArrayForEach(row, table(ctx, "flash_attention_ck")) if (rd_version_compare(public, field(row, "from"),
-	                                                                                 RD_VERSION_PEP440) >= 0) best = row;
+	cJSON_ArrayForEach (row, table(ctx, "flash_attention_ck"))
+		if (rd_version_compare(public, field(row, "from"), RD_VERSION_PEP440) >= 0)
+			best = row;
 	return best;
 }
 
@@ -121,9 +122,9 @@ static bool row_has(const cJSON *row, const char *gfx)
 {
 	const cJSON *value;
 
-	cJSON_ArrayForEach(value,
-	                   cJSON_GetObjectItemCaseSensitive(row, "gfx")) if (cJSON_IsString(value) &&
-	                                                                     rd_streq(value->valuestring, gfx)) return true;
+	cJSON_ArrayForEach (value, cJSON_GetObjectItemCaseSensitive(row, "gfx"))
+		if (cJSON_IsString(value) && rd_streq(value->valuestring, gfx))
+			return true;
 	return false;
 }
 

@@ -537,7 +537,7 @@ static void path_add(struct paths *p, const char *dir)
 	if (r == 0)
 		r = rd_sysroot_list(p->sr, &names, dir);
 	if (r < 0) {
-		if (r != -ENOENT && r != -ENOTDIR && !p->error)
+		if (r != -ENOENT && r != -ENOTDIR && r != -ELOOP && !p->error)
 			p->error = r;
 		return;
 	}

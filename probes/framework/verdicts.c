@@ -32,9 +32,9 @@ static bool field_has(const cJSON *row, const char *name, const char *wanted)
 {
 	const cJSON *value;
 
-	cJSON_ArrayForEach(value,
-	                   cJSON_GetObjectItemCaseSensitive(row, name)) if (cJSON_IsString(value) &&
-	                                                                    rd_streq(value->valuestring, wanted)) return true;
+	cJSON_ArrayForEach (value, cJSON_GetObjectItemCaseSensitive(row, name))
+		if (cJSON_IsString(value) && rd_streq(value->valuestring, wanted))
+			return true;
 	return false;
 }
 
@@ -175,9 +175,9 @@ static bool driver_is_enough(const struct rd_probe_ctx *ctx, const char *rocm, c
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach(row, rows(ctx, "driver_windows")) if (
-		rd_version_has_prefix(rocm, field(row, "rocm"))) return rd_version_compare(module, field(row, "module"),
-	                                                                                   RD_VERSION_DOTTED) >= 0;
+	cJSON_ArrayForEach (row, rows(ctx, "driver_windows"))
+		if (rd_version_has_prefix(rocm, field(row, "rocm")))
+			return rd_version_compare(module, field(row, "module"), RD_VERSION_DOTTED) >= 0;
 	return true;
 }
 
@@ -204,8 +204,7 @@ static void choose(const struct rd_probe_ctx *ctx, struct choice *c)
 	const cJSON *row;
 	bool same = false;
 
-	cJSON_ArrayForEach(row, rows(ctx, "torch"))
-	{
+	cJSON_ArrayForEach (row, rows(ctx, "torch")) {
 		bool is_same = *c->wanted && rd_version_has_prefix(c->wanted, field(row, "torch"));
 		const cJSON *bundled = cJSON_GetObjectItemCaseSensitive(row, "bundled");
 
@@ -334,8 +333,9 @@ static void set_driver(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	module = dkms_module(ctx);
 	if (!*module || driver_is_enough(ctx, rocm, module))
 		return;
-	cJSON_ArrayForEach(row, rows(ctx, "driver_windows")) if (rd_version_has_prefix(rocm, field(row, "rocm")))
-		rd_fact_set_str(env, "torch.driver_needed", field(row, "driver"), table_source);
+	cJSON_ArrayForEach (row, rows(ctx, "driver_windows"))
+		if (rd_version_has_prefix(rocm, field(row, "rocm")))
+			rd_fact_set_str(env, "torch.driver_needed", field(row, "driver"), table_source);
 }
 
 /* Does the host have a ROCm whose libraries a wheel without its own could load? The line of 7 goes on with 10. */
@@ -381,9 +381,10 @@ static void set_hipblaslt(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	if (unknown_with(env, "torch.hipblaslt_missing", env, needs))
 		return;
 	rd_fact_set_list(env, "torch.hipblaslt_missing", table_source);
-	cJSON_ArrayForEach(row, rows(ctx, "hipblaslt_forced")) forced =
-		forced || (strstr(public, "dev") && rd_version_compare(public, field(row, "from"), RD_VERSION_PEP440) >= 0 &&
-	                   rd_version_compare(public, field(row, "to"), RD_VERSION_PEP440) <= 0);
+	cJSON_ArrayForEach (row, rows(ctx, "hipblaslt_forced"))
+		forced = forced ||
+		         (strstr(public, "dev") && rd_version_compare(public, field(row, "from"), RD_VERSION_PEP440) >= 0 &&
+		          rd_version_compare(public, field(row, "to"), RD_VERSION_PEP440) <= 0);
 	if (!forced || !rd_fact_count(own) || rd_streq(rd_fact_get_str(env, "torch.blas_preference"), "0"))
 		return;
 	gpu_gfx(ctx, &gfx);
@@ -521,11 +522,11 @@ static char *tensorflow_rocm(const struct rd_probe_ctx *ctx, const char *version
 	rd_strv_split(&parts, version, ".", false);
 	if (parts.n == 4 && strlen(parts.v[3]) >= 3 && strspn(parts.v[3], "0123456789") == strlen(parts.v[3]))
 		return rd_xasprintf("%c.%c", parts.v[3][0], parts.v[3][1]);
-	cJSON_ArrayForEach(row, rows(ctx, "tensorflow_rocm")) if (rd_version_has_prefix(version, field(row, "tensorflow")))
-	{
-		*ret_exact = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "exact"));
-		return rd_xstrdup(field(row, "rocm"));
-	}
+	cJSON_ArrayForEach (row, rows(ctx, "tensorflow_rocm"))
+		if (rd_version_has_prefix(version, field(row, "tensorflow"))) {
+			*ret_exact = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "exact"));
+			return rd_xstrdup(field(row, "rocm"));
+		}
 	return NULL;
 }
 
@@ -591,21 +592,18 @@ static char *newest_python(const struct rd_probe_ctx *ctx, const char *name, con
 	const char *newest = NULL;
 
 	if (rd_streq(name, "tensorflow-rocm")) {
-		cJSON_ArrayForEach(row, rows(ctx, "tensorflow_python")) if (rd_version_compare(version, field(row, "before"),
-		                                                                               RD_VERSION_PEP440) <
-		                                                            0) return rd_xstrdup(field(row, "python"));
+		cJSON_ArrayForEach (row, rows(ctx, "tensorflow_python"))
+			if (rd_version_compare(version, field(row, "before"), RD_VERSION_PEP440) < 0)
+				return rd_xstrdup(field(row, "python"));
 		return NULL;
 	}
-	cJSON_ArrayForEach(row, rows(ctx, "torch"))
-	{
+	cJSON_ArrayForEach (row, rows(ctx, "torch")) {
 		if (!rd_version_has_prefix(version, field(row, "torch")))
 			continue;
-		cJSON_ArrayForEach(python,
-		                   cJSON_GetObjectItemCaseSensitive(
-					   row, "python")) if (cJSON_IsString(python) &&
-		                                               (!newest || rd_version_compare(python->valuestring, newest,
-		                                                                              RD_VERSION_DOTTED) > 0)) newest =
-			python->valuestring;
+		cJSON_ArrayForEach (python, cJSON_GetObjectItemCaseSensitive(row, "python"))
+			if (cJSON_IsString(python) &&
+			    (!newest || rd_version_compare(python->valuestring, newest, RD_VERSION_DOTTED) > 0))
+				newest = python->valuestring;
 	}
 	return newest ? rd_xstrndup(newest, strspn(newest, "0123456789.")) : NULL;
 }

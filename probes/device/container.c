@@ -11,6 +11,7 @@
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
+#include "util/xalloc.h"
 
 /* More than this many nodes, and the whole folder is passed. */
 enum { NODES_MAX = 4 };
@@ -29,8 +30,10 @@ static void list_nodes(const struct rd_fact *facts, struct rd_strv *ret)
 		for (size_t k = 0; k < rd_fact_count(partitions); k++) {
 			const char *render = rd_fact_get_str(rd_fact_at(partitions, k), "render");
 
+			rd_auto_free char *node = rd_xasprintf("/dev/dri/%s", render);
+
 			if (rd_str_has_prefix(render, "renderD"))
-				rd_strv_pushf(ret, "/dev/dri/%s", render);
+				rd_strv_push_unique(ret, node);
 		}
 	}
 	if (!ret->n)

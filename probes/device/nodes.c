@@ -16,7 +16,6 @@
 #include "rocm-doctor/sysroot.h"
 #include "rocm-doctor/udev.h"
 #include "util/cleanup.h"
-#include "util/log.h"
 #include "util/str.h"
 #include "util/strv.h"
 #include "util/xalloc.h"
@@ -34,6 +33,7 @@ struct judge {
 	bool known;                    /* who it is */
 	bool same_user;                /* what opening gave was given to him */
 	int64_t given, closed, usable; /* KFD's GPU nodes that may be read and may not; render nodes that work */
+	int drm_error;                 /* why sysfs could not say which render nodes there are; 0 or -ENOENT: it did */
 	bool usable_known, opened;     /* opened: one AMD render node could be opened */
 };
 
@@ -172,9 +172,7 @@ static int list_renders(struct judge *j, struct rd_strv *ret)
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
 	int r;
 
-	r = rd_sysroot_list(j->ctx->sysroot, &names, "/sys/class/drm");
-	if (r < 0 && r != -ENOENT)
-		rd_log_debug("/sys/class/drm: %s", rd_strerror(r));
+	j->drm_error = rd_sysroot_list(j->ctx->sysroot, &names, "/sys/class/drm");
 	r = rd_sysroot_list(j->ctx->sysroot, &names, "/dev/dri");
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
 		const struct rd_fact *partitions = rd_fact_get(rd_fact_at(gpus, i), "partitions");
@@ -439,6 +437,10 @@ static void set_gpu_node(struct judge *j, const struct node *nodes, size_t n, st
 	for (size_t i = 0; i < n && !found; i++)
 		if (*render ? rd_streq(nodes[i].kernel, render) : *address && rd_streq(nodes[i].gpu, address))
 			found = &nodes[i];
+	if (!found && j->drm_error < 0 && j->drm_error != -ENOENT) {
+		rd_fact_set_unknown(gpu, "render_node.exists", j->drm_error, "/sys/class/drm");
+		return;
+	}
 	if (!found) {
 		rd_fact_set_bool(gpu, "render_node.exists", false, "/sys/class/drm");
 		return;

@@ -105,7 +105,8 @@ static int64_t mount_size(const char *options, int64_t memory)
 		if (rd_str_to_u64(text, 10, &value) < 0)
 			return -EINVAL;
 		if (letter == '%')
-			return memory > 0 && value <= 100 ? memory / 100 * (int64_t)value : -EINVAL;
+			return memory > 0 && value <= 100 ? memory / 100 * (int64_t)value + memory % 100 * (int64_t)value / 100
+			                                  : -EINVAL;
 		shift = letter == 'k' ? 10 : letter == 'm' ? 20 : letter == 'g' ? 30 : 0;
 		if ((letter && !shift) || value > (uint64_t)INT64_MAX >> shift)
 			return -EINVAL;

@@ -93,13 +93,14 @@ static int64_t mount_size(const char *options, int64_t memory)
 
 	rd_strv_split(&words, options, ",", false);
 	for (size_t i = 0; i < words.n; i++) {
-		char *text = words.v[i] + strlen("size="), *unit = text + strspn(text, "0123456789");
+		char *text, *unit, letter;
 		unsigned shift = 0;
 		uint64_t value;
-		char letter;
 
 		if (!rd_str_has_prefix(words.v[i], "size="))
 			continue;
+		text = words.v[i] + strlen("size=");
+		unit = text + strspn(text, "0123456789");
 		letter = *unit;
 		*unit = 0;
 		if (rd_str_to_u64(text, 10, &value) < 0)

@@ -52,7 +52,8 @@ static bool find_program(struct rd_probe_ctx *ctx, struct rd_strv *seen, const c
 {
 	rd_auto_free char *path = rd_xasprintf("%s/bin/%s", prefix, name), *real = NULL;
 
-	if (rd_sysroot_realpath(ctx->sysroot, &real, path) < 0 || rd_strv_has(seen, real))
+	if (rd_sysroot_exists(ctx->sysroot, path) != 1 || rd_sysroot_realpath(ctx->sysroot, &real, path) < 0 ||
+	    rd_strv_has(seen, real))
 		return false;
 	rd_strv_push_take(seen, rd_steal(real));
 	return true;

@@ -216,18 +216,18 @@ static struct env *add(struct search *s, const char *given, bool asked)
 
 	while (len > 1 && prefix[len - 1] == '/')
 		prefix[--len] = '\0';
-	if (*prefix != '/' || rd_sysroot_realpath(s->ctx->sysroot, &real, prefix) < 0) {
-		if (!asked)
-			return NULL;
+	if (*prefix != '/')
+		return NULL;
+	/* Most candidates are nothing at all: two questions settle it, before anything dearer. */
+	has_cfg = rd_sysroot_readf(s->ctx->sysroot, &cfg, "%s/pyvenv.cfg", prefix);
+	if (has_cfg < 0 && !asked && rd_sysroot_existsf(s->ctx->sysroot, "%s/bin/python3", prefix) != 1)
+		return NULL;
+	if (rd_sysroot_realpath(s->ctx->sysroot, &real, prefix) < 0)
 		real = rd_xstrdup(prefix);
-	}
 	e = find_env(s, real);
 	if (e || s->n == ENVIRONMENTS_MAX)
 		return e;
-	has_cfg = rd_sysroot_readf(s->ctx->sysroot, &cfg, "%s/pyvenv.cfg", prefix);
 	executable = find_executable(s, prefix);
-	if (has_cfg < 0 && !*executable && !asked)
-		return NULL;
 	RD_GROW(s->envs, s->n, s->allocated);
 	e = &s->envs[s->n++];
 	*e = (struct env){ .prefix = rd_steal(prefix), .real = rd_steal(real), .version = rd_xstrdup("") };
@@ -531,14 +531,13 @@ static void path_add(struct paths *p, const char *dir)
 
 	if (p->dirs.n == PATHS_MAX || *dir != '/')
 		return;
-	r = rd_sysroot_realpath(p->sr, &real, dir);
-	if (r == 0 && rd_strv_has(&p->reals, real))
-		return;
+	r = rd_sysroot_list(p->sr, &names, dir);
 	if (r == 0)
-		r = rd_sysroot_list(p->sr, &names, dir);
-	if (r < 0) {
-		if (r != -ENOENT && r != -ENOTDIR && r != -ELOOP && !p->error)
+		r = rd_sysroot_realpath(p->sr, &real, dir);
+	if (r < 0 || rd_strv_has(&p->reals, real)) {
+		if (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -ELOOP && !p->error)
 			p->error = r;
+		rd_strv_clear(&names);
 		return;
 	}
 	RD_GROW(p->names, p->dirs.n, p->allocated);

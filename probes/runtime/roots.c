@@ -298,7 +298,8 @@ static int collect(struct rd_probe_ctx *ctx, struct rd_strv *roots)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(patterns); i++) {
 		int r = rd_sysroot_glob(ctx->sysroot, &found, patterns[i]);
 
-		if (r < 0 && r != -ENOENT)
+		/* A link in a circle, or to a file: nothing is there. */
+		if (r < 0 && r != -ENOENT && r != -ELOOP && r != -ENOTDIR)
 			return r;
 	}
 	for (size_t i = 0; i < found.n; i++)

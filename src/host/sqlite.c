@@ -297,6 +297,9 @@ struct rows {
 	size_t n, allocated;
 };
 
+/* More packages of interest than any host has: the database is not what it says. */
+#define ROWS_MAX 8192
+
 static int list_rows(const struct library *lib, sqlite3 *db, const struct rd_rpm_reader *reader, struct rows *rows)
 {
 	sqlite3_stmt *statement = NULL;
@@ -309,7 +312,7 @@ static int list_rows(const struct library *lib, sqlite3 *db, const struct rd_rpm
 		if (rc != SQLITE_ROW)
 			break;
 		name = (const char *)lib->column_text(statement, 0);
-		if (!name || !reader->want(reader->data, name))
+		if (!name || rows->n >= ROWS_MAX || !reader->want(reader->data, name))
 			continue;
 		RD_GROW(rows->v, rows->n, rows->allocated);
 		rows->v[rows->n].name = rd_xstrdup(name);

@@ -276,14 +276,15 @@ static void take_field(struct source *s, char *line, unsigned number, char ***la
 		s->trusted = rd_streq(rd_str_strip(line + 8), "yes");
 }
 
-static void look_at_sources(struct rd_probe_ctx *ctx, const char *file, bool paragraphs)
+static int look_at_sources(struct rd_probe_ctx *ctx, const char *file, bool paragraphs)
 {
 	rd_auto_lines struct rd_lines lines = { 0 };
 	struct source s = { .file = file, .enabled = true };
 	char **last = NULL, *line;
+	int r = rd_lines_open(&lines, ctx->sysroot, file);
 
-	if (rd_lines_open(&lines, ctx->sysroot, file) < 0)
-		return;
+	if (r < 0)
+		return r;
 	while ((line = rd_lines_next(&lines))) {
 		if (!paragraphs) {
 			s.line = lines.number;
@@ -299,6 +300,7 @@ static void look_at_sources(struct rd_probe_ctx *ctx, const char *file, bool par
 	if (paragraphs)
 		add_sources(ctx, &s);
 	source_clear(&s);
+	return 0;
 }
 
 /* What apt takes no notice of, and why; "" for a pin that counts. */
@@ -342,15 +344,16 @@ static void add_pin(struct rd_probe_ctx *ctx, const char *file, unsigned line, c
 	rd_fact_set_str(item, "why_dead", dead, source);
 }
 
-static void look_at_pins(struct rd_probe_ctx *ctx, const char *file)
+static int look_at_pins(struct rd_probe_ctx *ctx, const char *file)
 {
 	rd_auto_free char *text = NULL;
 	char *rest, *line;
 	char *package = NULL, *pin = NULL, *priority = NULL;
 	unsigned number = 0, first = 0;
+	int r = rd_sysroot_read(ctx->sysroot, &text, file);
 
-	if (rd_sysroot_read(ctx->sysroot, &text, file) < 0)
-		return;
+	if (r < 0)
+		return r;
 	for (rest = text;;) {
 		line = rd_str_next_line(&rest);
 		number++;
@@ -369,6 +372,7 @@ static void look_at_pins(struct rd_probe_ctx *ctx, const char *file)
 			priority = rd_str_strip(line + 13);
 		}
 	}
+	return 0;
 }
 
 /* Names that AMD's repository and distributions both have; the first is the one that people meet. */
@@ -630,39 +634,65 @@ static void look_for_duplicates(struct rd_probe_ctx *ctx)
 		}
 }
 
-static void glob_each(struct rd_probe_ctx *ctx, const char *pattern, struct rd_strv *files)
+#define SOURCES "/etc/apt/sources.list, /etc/apt/sources.list.d"
+#define PINS "/etc/apt/preferences, /etc/apt/preferences.d"
+
+/* The first error counts: what is in a file or folder that could not be read would be one more item. */
+static void keep_error(int *error, int r)
 {
-	if (rd_sysroot_glob(ctx->sysroot, files, pattern) < 0)
-		return;
+	if (r < 0 && r != -ENOENT && *error == 0)
+		*error = r;
+}
+
+static int read_sources(struct rd_probe_ctx *ctx)
+{
+	rd_auto_strv struct rd_strv one_line = RD_STRV_INIT, paragraphs = RD_STRV_INIT;
+	int error = 0;
+
+	rd_fact_set_list(ctx->facts, "runtime.apt.sources", apt_dir);
+	keep_error(&error, rd_sysroot_glob(ctx->sysroot, &one_line, "/etc/apt/sources.list"));
+	keep_error(&error, rd_sysroot_glob(ctx->sysroot, &one_line, "/etc/apt/sources.list.d/*.list"));
+	keep_error(&error, rd_sysroot_glob(ctx->sysroot, &paragraphs, "/etc/apt/sources.list.d/*.sources"));
+	for (size_t i = 0; i < one_line.n; i++)
+		keep_error(&error, look_at_sources(ctx, one_line.v[i], false));
+	for (size_t i = 0; i < paragraphs.n; i++)
+		keep_error(&error, look_at_sources(ctx, paragraphs.v[i], true));
+	return error;
+}
+
+static int read_pins(struct rd_probe_ctx *ctx)
+{
+	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
+	int error = 0;
+
+	rd_fact_set_list(ctx->facts, "runtime.apt.pins", apt_dir);
+	keep_error(&error, rd_sysroot_glob(ctx->sysroot, &files, "/etc/apt/preferences"));
+	keep_error(&error, rd_sysroot_glob(ctx->sysroot, &files, "/etc/apt/preferences.d/*"));
+	for (size_t i = 0; i < files.n; i++)
+		keep_error(&error, look_at_pins(ctx, files.v[i]));
+	return error;
 }
 
 static int run(struct rd_probe_ctx *ctx)
 {
-	rd_auto_strv struct rd_strv one_line = RD_STRV_INIT, paragraphs = RD_STRV_INIT, pins = RD_STRV_INIT;
-	int r = rd_sysroot_exists(ctx->sysroot, apt_dir);
+	int r = rd_sysroot_exists(ctx->sysroot, apt_dir), sources, pins;
 
 	if (r <= 0)
 		return r;
-	glob_each(ctx, "/etc/apt/sources.list", &one_line);
-	glob_each(ctx, "/etc/apt/sources.list.d/*.list", &one_line);
-	glob_each(ctx, "/etc/apt/sources.list.d/*.sources", &paragraphs);
-	glob_each(ctx, "/etc/apt/preferences", &pins);
-	glob_each(ctx, "/etc/apt/preferences.d/*", &pins);
-	rd_fact_set_list(ctx->facts, "runtime.apt.sources", apt_dir);
-	rd_fact_set_list(ctx->facts, "runtime.apt.pins", apt_dir);
-	for (size_t i = 0; i < one_line.n; i++)
-		look_at_sources(ctx, one_line.v[i], false);
-	for (size_t i = 0; i < paragraphs.n; i++)
-		look_at_sources(ctx, paragraphs.v[i], true);
-	for (size_t i = 0; i < pins.n; i++)
-		look_at_pins(ctx, pins.v[i]);
+	sources = read_sources(ctx);
+	pins = read_pins(ctx);
 	look_for_duplicates(ctx);
 	look_at_candidates(ctx);
+	if (sources < 0) {
+		rd_fact_set_unknown(ctx->facts, "runtime.apt.sources", sources, SOURCES);
+		rd_fact_set_unknown(ctx->facts, "runtime.apt.duplicates", sources, SOURCES);
+	}
+	if (pins < 0)
+		rd_fact_set_unknown(ctx->facts, "runtime.apt.pins", pins, PINS);
+	if (sources < 0 || pins < 0)
+		rd_fact_set_unknown(ctx->facts, "runtime.apt.shadowed", sources < 0 ? sources : pins, SOURCES);
 	return 0;
 }
-
-#define SOURCES "/etc/apt/sources.list, /etc/apt/sources.list.d"
-#define PINS "/etc/apt/preferences, /etc/apt/preferences.d"
 
 const struct rd_probe rd_probe_runtime_apt = {
 	.name = "runtime/apt",

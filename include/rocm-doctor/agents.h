@@ -1,0 +1,27 @@
+/* The GPUs of a host as the HSA runtime of a process would enumerate them: names after overrides, features as they are set. */
+#pragma once
+
+#include <stddef.h>
+
+#include "rocm-doctor/facts.h"
+#include "rocm-doctor/macros.h"
+#include "rocm-doctor/target.h"
+
+struct rd_sysroot;
+
+struct rd_gpu_agent {
+	const char *address;        /* of the fact; "" where the GPU is not of this host */
+	char gfx[RD_PROCESSOR_MAX]; /* as the hardware is */
+	struct rd_agent agent;      /* as the runtime names it */
+	bool overridden;            /* the two differ through HSA_OVERRIDE_GFX_VERSION */
+};
+
+/*
+ * rd_agents_list - one for each GPU of gpus[] whose gfx is known, in their order
+ *
+ * HSA_OVERRIDE_GFX_VERSION_<node> wins over HSA_OVERRIDE_GFX_VERSION; one that the runtime refuses counts as not set (the
+ * process does not come so far). xnack is HSA_XNACK's where the hardware can switch it, else the driver's mode.
+ *
+ * Returns the number; the caller frees *ret.
+ */
+size_t rd_agents_list(const struct rd_fact *facts, struct rd_sysroot *sr, struct rd_gpu_agent **ret);

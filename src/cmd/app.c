@@ -100,7 +100,7 @@ static int check_pythons(const struct rd_app *app)
 	return 0;
 }
 
-static int open_root(struct rd_app *app)
+int rd_app_open_root(struct rd_app *app)
 {
 	struct rd_error err = RD_ERROR_INIT;
 	const char *root = app->root ? app->root : "/";
@@ -131,7 +131,7 @@ int rd_app_probe(struct rd_app *app)
 	int status = check_profile(app);
 
 	if (!status)
-		status = open_root(app);
+		status = rd_app_open_root(app);
 	if (status)
 		return status;
 	if (app->timeout_s)
@@ -162,6 +162,7 @@ void rd_app_release(struct rd_app *app)
 	rd_strv_clear(&app->only);
 	rd_strv_clear(&app->skip);
 	rd_strv_clear(&app->requires);
+	rd_strv_clear(&app->gfx);
 }
 
 static bool locale_is_utf8(void)

@@ -64,6 +64,8 @@ struct rd_app {
 	enum rd_fail_on fail_on;
 	bool if_gpu, list;
 	unsigned timeout_s;
+	/* targets */
+	struct rd_strv gfx;
 	/* made by the functions below */
 	struct rd_knowledge *knowledge;
 	struct rd_sysroot *sysroot;
@@ -80,6 +82,8 @@ int rd_app_fail(const struct rd_app *app, int status, const char *format, ...) R
 
 /* Built-in rules and those of the usual folders and --rules. 0 or an exit status. */
 int rd_app_load_knowledge(struct rd_app *app);
+/* The root alone. 0 or an exit status. */
+int rd_app_open_root(struct rd_app *app);
 /* The root, and all facts of it. 0 or an exit status. */
 int rd_app_probe(struct rd_app *app);
 void rd_app_release(struct rd_app *app);
@@ -94,7 +98,9 @@ void rd_help_show_command(const struct rd_command *command, FILE *out);
 int cmd_check(struct rd_app *app, int argc, char *argv[]);
 int cmd_facts(struct rd_app *app, int argc, char *argv[]);
 int cmd_rules(struct rd_app *app, int argc, char *argv[]);
+int cmd_why_library(struct rd_app *app, int argc, char *argv[]);
+int cmd_targets(struct rd_app *app, int argc, char *argv[]);
 int cmd_help(struct rd_app *app, int argc, char *argv[]);
 
 extern const struct rd_option rd_common_options[], rd_probing_options[], rd_check_options[], rd_facts_options[],
-	rd_rules_options[];
+	rd_rules_options[], rd_targets_options[];

@@ -207,3 +207,14 @@ const struct rd_option rd_rules_options[] = {
 	{ "layer", 0, "LAYER", "this layer only; repeatable", add_layer },
 	{ 0 },
 };
+
+static int add_gfx(struct rd_app *app, const char *value)
+{
+	rd_strv_push(&app->gfx, value);
+	return 0;
+}
+
+const struct rd_option rd_targets_options[] = {
+	{ "gfx", 0, "GFX", "ask for this GPU (gfx942, gfx90a:xnack+) instead of those of the host; repeatable", add_gfx },
+	{ 0 },
+};

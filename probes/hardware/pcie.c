@@ -201,7 +201,7 @@ static bool all_ones(const uint8_t *config, size_t len)
 	return true;
 }
 
-static void probe_answer(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
+static void probe_config(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 {
 	rd_auto_free char *source = gpu_path(gpu, "config");
 	uint8_t config[64];
@@ -209,14 +209,14 @@ static void probe_answer(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 
 	/* A read would wake it; and what sleeps has been put to sleep by its driver, so it is there. */
 	if (gpu_sleeps(gpu)) {
-		rd_fact_set_bool(gpu, "pci.answers", true, "power/runtime_status");
+		rd_fact_set_bool(gpu, "pci.reads_all_ones", false, "power/runtime_status");
 		return;
 	}
 	r = source ? gpu_config_read(ctx, source, config, sizeof(config)) : -ENODATA;
 	if (r < 0)
-		rd_fact_set_unknown(gpu, "pci.answers", r == -ENOENT ? -ENODATA : r, source);
+		rd_fact_set_unknown(gpu, "pci.reads_all_ones", r == -ENOENT ? -ENODATA : r, source);
 	else
-		rd_fact_set_bool(gpu, "pci.answers", !all_ones(config, sizeof(config)), source);
+		rd_fact_set_bool(gpu, "pci.reads_all_ones", all_ones(config, sizeof(config)), source);
 }
 
 enum { PORT_ROOT = 4, PORT_UPSTREAM = 5, PORT_DOWNSTREAM = 6 };
@@ -323,7 +323,7 @@ static void probe_gpu(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 
 	probe_link(ctx, gpu, &bridges);
 	probe_bars(ctx, gpu);
-	probe_answer(ctx, gpu);
+	probe_config(ctx, gpu);
 	set_needed(ctx, gpu);
 	if (r < 0)
 		rd_fact_set_unknown(gpu, "atomics.routed", r, GPU_PCI_DEVICES);
@@ -369,7 +369,8 @@ const struct rd_probe rd_probe_hardware_pcie = {
 			{ "gpus[].pci.bars[].number", RD_INT, "number of the base address, 0 to 5", AT "resource" },
 			{ "gpus[].pci.bars[].size_bytes", RD_INT, "its size; 0 where it has no place", AT "resource" },
 			{ "gpus[].pci.bars[].assigned", RD_BOOL, "it has a place", AT "resource" },
-			{ "gpus[].pci.answers", RD_BOOL, "configuration space does not read all ones", AT "config" },
+			{ "gpus[].pci.reads_all_ones", RD_BOOL, "configuration space reads all ones: the GPU does not answer",
+	                  AT "config" },
 			{ "gpus[].atomics.needed", RD_BOOL, "KFD refuses this GPU, with this firmware, without PCIe AtomicOps",
 	                  "table gfx; fw_version/mec_fw_version" },
 			{ "gpus[].atomics.routed", RD_BOOL, "every bridge passes AtomicOps and the root port completes them",

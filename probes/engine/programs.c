@@ -47,16 +47,18 @@ static void find_prefixes(struct rd_probe_ctx *ctx, struct rd_strv *ret)
 	}
 }
 
-/* One program of a prefix, once though links lead to it from several; false where it is not there. */
-static bool find_program(struct rd_probe_ctx *ctx, struct rd_strv *seen, const char *prefix, const char *name)
+/* One program of a prefix, once though links lead to it from several; 0 where it is not there. */
+static int find_program(struct rd_probe_ctx *ctx, struct rd_strv *seen, const char *prefix, const char *name)
 {
 	rd_auto_free char *path = rd_xasprintf("%s/bin/%s", prefix, name), *real = NULL;
+	int r = rd_sysroot_exists(ctx->sysroot, path);
 
-	if (rd_sysroot_exists(ctx->sysroot, path) != 1 || rd_sysroot_realpath(ctx->sysroot, &real, path) < 0 ||
-	    rd_strv_has(seen, real))
-		return false;
+	if (r <= 0)
+		return r;
+	if (rd_sysroot_realpath(ctx->sysroot, &real, path) < 0 || rd_strv_has(seen, real))
+		return 0;
 	rd_strv_push_take(seen, rd_steal(real));
-	return true;
+	return 1;
 }
 
 static bool any_prefix(const struct rd_strv *names, const char *prefix)
@@ -171,22 +173,29 @@ static int run(struct rd_probe_ctx *ctx)
 {
 	static const char *const llama[] = { "llama-server", "llama-cli" };
 	rd_auto_strv struct rd_strv prefixes = RD_STRV_INIT, seen = RD_STRV_INIT;
+	int error = 0;
 
 	find_prefixes(ctx, &prefixes);
 	for (size_t i = 0; i < prefixes.n; i++) {
-		if (find_program(ctx, &seen, prefixes.v[i], "ollama"))
+		int r = find_program(ctx, &seen, prefixes.v[i], "ollama");
+
+		if (r > 0)
 			add_ollama(ctx, prefixes.v[i]);
-		for (size_t j = 0; j < RD_ARRAY_SIZE(llama); j++)
-			if (find_program(ctx, &seen, prefixes.v[i], llama[j])) {
+		for (size_t j = 0; j < RD_ARRAY_SIZE(llama) && r >= 0; j++) {
+			r = find_program(ctx, &seen, prefixes.v[i], llama[j]);
+			if (r > 0) {
 				add_llama_cpp(ctx, prefixes.v[i], llama[j]);
 				break;
 			}
+		}
+		if (r < 0 && !error)
+			error = r;
 	}
 	if (rd_fact_get(ctx->facts, "engines.ollama"))
 		rd_fact_sort(rd_fact_get_mutable(ctx->facts, "engines.ollama"), "prefix");
 	if (rd_fact_get(ctx->facts, "engines.llama_cpp"))
 		rd_fact_sort(rd_fact_get_mutable(ctx->facts, "engines.llama_cpp"), "prefix");
-	return 0;
+	return error;
 }
 
 static const struct rd_fact_decl facts[] = {

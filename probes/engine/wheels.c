@@ -294,6 +294,8 @@ static int run(struct rd_probe_ctx *ctx)
 {
 	const struct rd_fact *python = rd_fact_get(ctx->facts, "python");
 
+	if (rd_fact_is_unknown(ctx->facts, "python"))
+		return -ENODATA;
 	for (size_t i = 0; i < rd_fact_count(python); i++)
 		for (size_t j = 0; j < RD_ARRAY_SIZE(kinds); j++)
 			look_at(ctx, rd_fact_at(python, i), j);

@@ -748,6 +748,7 @@ static int run(struct rd_probe_ctx *ctx)
 {
 	struct search s = { .ctx = ctx };
 	bool asked = ctx->options->pythons && ctx->options->pythons->n;
+	int r = 0;
 
 	read_variables(&s);
 	if (asked)
@@ -764,7 +765,10 @@ static int run(struct rd_probe_ctx *ctx)
 		env_clear(&s.envs[i]);
 	free(s.envs);
 	rd_strv_clear(&s.user_home);
-	return 0;
+	/* Where not even the usual place could be looked at, none was found because none could be. */
+	if (!s.n && !asked)
+		r = rd_sysroot_exists(ctx->sysroot, "/usr/bin/python3");
+	return r < 0 ? r : 0;
 }
 
 static const struct rd_fact_decl facts[] = {

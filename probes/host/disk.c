@@ -31,32 +31,42 @@ static void set_space(struct rd_probe_ctx *ctx, const char *place, const char *p
 	rd_fact_set_int(facts, size_fact, size > INT64_MAX ? INT64_MAX : (int64_t)size, path);
 }
 
-/* The judged user's home, else that of the environment. Caller frees; NULL: none. */
-static char *home(struct rd_probe_ctx *ctx)
+/* The judged user's home, else that of the environment: 0 with *ret (caller frees; NULL: none), or why it is not known. */
+static int find_home(struct rd_probe_ctx *ctx, char **ret)
 {
 	rd_auto(rd_cleanup_accounts) struct rd_accounts *accounts = NULL;
 	const struct rd_account *account;
 	const struct rd_user *user;
 	const char *value;
+	int r, e;
 
-	if (rd_sysroot_user(ctx->sysroot, &user) >= 0 && rd_accounts_read(ctx->sysroot, &accounts) >= 0) {
+	r = rd_sysroot_user(ctx->sysroot, &user);
+	if (r >= 0)
+		r = rd_accounts_read(ctx->sysroot, &accounts);
+	if (r >= 0) {
 		account = rd_accounts_by_uid(accounts, user->uid);
-		if (account && *account->home == '/')
-			return rd_xstrdup(account->home);
+		if (account && *account->home == '/') {
+			*ret = rd_xstrdup(account->home);
+			return 0;
+		}
 	}
-	if (rd_sysroot_getenv(ctx->sysroot, &value, "HOME") == 1 && *value == '/')
-		return rd_xstrdup(value);
-	return NULL;
+	e = rd_sysroot_getenv(ctx->sysroot, &value, "HOME");
+	if (e == 1 && *value == '/') {
+		*ret = rd_xstrdup(value);
+		return 0;
+	}
+	return r < 0 ? r : e < 0 ? e : 0;
 }
 
 static int run(struct rd_probe_ctx *ctx)
 {
-	rd_auto_free char *user_home = home(ctx);
+	rd_auto_free char *user_home = NULL;
+	int r = find_home(ctx, &user_home);
 
 	set_space(ctx, "system", rd_sysroot_exists(ctx->sysroot, "/opt") == 1 ? "/opt" : "/");
 	if (user_home)
 		set_space(ctx, "home", user_home);
-	return 0;
+	return r;
 }
 
 const struct rd_probe rd_probe_host_disk = {

@@ -43,13 +43,21 @@ static void set_engines(struct rd_probe_ctx *ctx)
 	};
 	rd_auto_strv struct rd_strv found = RD_STRV_INIT;
 
+	int error = 0;
+
 	rd_fact_set_list(ctx->facts, "host.container_engines", "/usr/bin");
 	for (size_t i = 0; i < RD_ARRAY_SIZE(engines); i++) {
-		if (rd_sysroot_exists(ctx->sysroot, engines[i].path) != 1 || rd_strv_has(&found, engines[i].name))
+		int r = rd_sysroot_exists(ctx->sysroot, engines[i].path);
+
+		if (r < 0 && !error)
+			error = r;
+		if (r != 1 || rd_strv_has(&found, engines[i].name))
 			continue;
 		rd_strv_push(&found, engines[i].name);
 		rd_fact_append_str(ctx->facts, "host.container_engines", engines[i].name, engines[i].path);
 	}
+	if (error < 0 && !found.n)
+		rd_fact_set_unknown(ctx->facts, "host.container_engines", error, "/usr/bin");
 }
 
 static char *docker_dir(struct rd_probe_ctx *ctx)

@@ -77,6 +77,7 @@ static void set_cloud(struct rd_probe_ctx *ctx)
 {
 	rd_auto_free char *product = NULL;
 	rd_auto_free char *source = NULL;
+	int r;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(clouds); i++) {
 		if (!dmi_is(ctx->sysroot, clouds[i].field, clouds[i].pattern))
@@ -86,6 +87,11 @@ static void set_cloud(struct rd_probe_ctx *ctx)
 		rd_fact_set_str(ctx->facts, "host.cloud.vendor", clouds[i].vendor, source);
 		rd_fact_set_str(ctx->facts, "host.cloud.product", product, "/sys/class/dmi/id/product_name");
 		return;
+	}
+	r = rd_sysroot_exists(ctx->sysroot, dmi);
+	if (r < 0) {
+		rd_fact_set_unknown(ctx->facts, "host.cloud.vendor", r, dmi);
+		rd_fact_set_unknown(ctx->facts, "host.cloud.product", r, dmi);
 	}
 }
 

@@ -61,12 +61,14 @@ static void look_at_gcc(struct rd_probe_ctx *ctx)
 {
 	static const char *const triples[] = { "x86_64-linux-gnu", "x86_64-redhat-linux", "x86_64-suse-linux" };
 	rd_auto_free char *best = NULL, *folder = NULL;
+	int r, error = 0;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(triples); i++) {
 		rd_auto_strv struct rd_strv versions = RD_STRV_INIT;
 
-		if (rd_sysroot_listf(ctx->sysroot, &versions, "/usr/lib/gcc/%s", triples[i]) < 0)
-			continue;
+		r = rd_sysroot_listf(ctx->sysroot, &versions, "/usr/lib/gcc/%s", triples[i]);
+		if (r < 0 && r != -ENOENT)
+			error = r;
 		for (size_t k = 0; k < versions.n; k++) {
 			rd_auto_free char *dir = rd_xasprintf("/usr/lib/gcc/%s/%s", triples[i], versions.v[k]);
 
@@ -81,12 +83,19 @@ static void look_at_gcc(struct rd_probe_ctx *ctx)
 			folder = rd_steal(dir);
 		}
 	}
+	if (error < 0) {
+		rd_fact_set_unknown(ctx->facts, "runtime.gcc", error, "/usr/lib/gcc");
+		return;
+	}
 	if (!best)
 		return;
 	rd_fact_set_str(ctx->facts, "runtime.gcc.folder", folder, folder);
 	rd_fact_set_str(ctx->facts, "runtime.gcc.version", best, folder);
-	rd_fact_set_bool(ctx->facts, "runtime.gcc.has_headers",
-	                 rd_sysroot_existsf(ctx->sysroot, "/usr/include/c++/%s", best) == 1, "/usr/include/c++");
+	r = rd_sysroot_existsf(ctx->sysroot, "/usr/include/c++/%s", best);
+	if (r < 0)
+		rd_fact_set_unknown(ctx->facts, "runtime.gcc.has_headers", r, "/usr/include/c++");
+	else
+		rd_fact_set_bool(ctx->facts, "runtime.gcc.has_headers", r, "/usr/include/c++");
 }
 
 /* A bare name is looked for by the loader; what the cache has of it is not asked here. */
@@ -114,12 +123,13 @@ static void add_icd(struct rd_probe_ctx *ctx, const char *file)
 static void look_at_opencl(struct rd_probe_ctx *ctx)
 {
 	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
+	int r = rd_sysroot_glob(ctx->sysroot, &files, "/etc/OpenCL/vendors/*.icd");
 
 	rd_fact_set_list(ctx->facts, "runtime.opencl_icds", "/etc/OpenCL/vendors");
-	if (rd_sysroot_glob(ctx->sysroot, &files, "/etc/OpenCL/vendors/*.icd") < 0)
-		return;
 	for (size_t i = 0; i < files.n; i++)
 		add_icd(ctx, files.v[i]);
+	if (r < 0)
+		rd_fact_set_unknown(ctx->facts, "runtime.opencl_icds", r, "/etc/OpenCL/vendors");
 }
 
 static void look_for_container_engines(struct rd_probe_ctx *ctx)
@@ -127,15 +137,23 @@ static void look_for_container_engines(struct rd_probe_ctx *ctx)
 	static const char *const names[] = { "apptainer", "containerd", "crio",    "docker", "incus",      "k3s",
 		                             "kubelet",   "lxc-start",  "nerdctl", "podman", "singularity" };
 	static const char *const dirs[] = { "/usr/bin", "/usr/local/bin", "/usr/sbin", "/snap/bin" };
+	static const char fact[] = "runtime.container_engines", source[] = "/usr/bin, /usr/local/bin, /usr/sbin, /snap/bin";
+	int error = 0;
 
-	rd_fact_set_list(ctx->facts, "runtime.container_engines", "/usr/bin, /usr/local/bin, /usr/sbin, /snap/bin");
+	rd_fact_set_list(ctx->facts, fact, source);
 	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++)
 		for (size_t k = 0; k < RD_ARRAY_SIZE(dirs); k++) {
-			if (rd_sysroot_existsf(ctx->sysroot, "%s/%s", dirs[k], names[i]) != 1)
+			int r = rd_sysroot_existsf(ctx->sysroot, "%s/%s", dirs[k], names[i]);
+
+			if (r < 0)
+				error = r;
+			if (r != 1)
 				continue;
-			rd_fact_append_str(ctx->facts, "runtime.container_engines", names[i], dirs[k]);
+			rd_fact_append_str(ctx->facts, fact, names[i], dirs[k]);
 			break;
 		}
+	if (error < 0 && !rd_fact_count(rd_fact_get(ctx->facts, fact)))
+		rd_fact_set_unknown(ctx->facts, fact, error, source);
 }
 
 static int run(struct rd_probe_ctx *ctx)

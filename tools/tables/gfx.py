@@ -5,14 +5,9 @@ NEVER = {"gfx600", "gfx601", "gfx602", "gfx703", "gfx704", "gfx810"}    # KFD re
 
 
 def atomics(knowledge):
-    """gfx (or GC version) -> what the MEC firmware must be to do without PCIe atomics; 0: nothing helps."""
-    needs = {}
-    for rule in knowledge["kernel"]["pcie_atomics"]["rules"]:
-        if not rule["needs_pcie_atomics"]:
-            continue
-        gc = re.search(r"\(GC ([\d.]+)\)", rule["gfx"])
-        needs[gc.group(1) if gc else rule["gfx"]] = rule["min_mec_fw_without_atomics"] or 0
-    return needs
+    """gfx -> what the MEC firmware must be to do without PCIe atomics; 0: nothing helps. (gfx1036 is an APU: never refused.)"""
+    return {rule["gfx"]: rule["min_mec_fw_without_atomics"] or 0 for rule in knowledge["kernel"]["pcie_atomics"]["rules"]
+            if rule["needs_pcie_atomics"] and "(GC" not in rule["gfx"]}
 
 
 def needs_atomics(gfx, needs):
@@ -59,7 +54,5 @@ def table(knowledge):
     return {
         "as_of": knowledge["gpus"]["as_of"],
         "gfx": sorted(rows, key=lambda row: row["gfx"]),
-        # gfx1036 is two chips with firmware of their own.
-        "atomics_by_gc": {key: mec for key, mec in needs.items() if not key.startswith("gfx")},
         "source": "LLVM AMDGPUUsage; amdkfd kfd_device.c; rocBLAS CMakeLists.txt (TARGET_LIST_ROCM_*); build_rocblas.sh",
     }

@@ -9,6 +9,7 @@
 #include "rocm-doctor/macros.h"
 
 struct rd_error;
+struct rd_strv;
 struct rd_sysroot;
 
 #define RD_RPMDB_PATH "/var/lib/rpm/rpmdb.sqlite"
@@ -17,10 +18,12 @@ struct rd_sysroot;
 struct rd_rpm_package {
 	const char *name, *version, *release, *vendor, *arch;
 	unsigned epoch;
+	const struct rd_strv *files; /* names without folders, of those that the reader wants */
 };
 
 struct rd_rpm_reader {
 	bool (*want)(void *data, const char *name);
+	bool (*want_file)(const char *name); /* NULL: none */
 	void (*take)(void *data, const struct rd_rpm_package *package);
 	void *data;
 };

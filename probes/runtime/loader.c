@@ -11,6 +11,7 @@
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/ldcache.h"
 #include "rocm-doctor/probe.h"
+#include "rocm-doctor/rpmdb.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/str.h"
 #include "util/strv.h"
@@ -182,6 +183,22 @@ static const char *owner(struct rd_probe_ctx *ctx, const struct library *lib)
 	return "";
 }
 
+/* rpm keeps names and folders apart; the name of the file with its release is enough, a link of the alternatives is not it. */
+static const char *rpm_owner(struct rd_probe_ctx *ctx, const struct library *lib)
+{
+	const struct rd_fact *packages = rd_fact_get(ctx->facts, "runtime.packages");
+	const char *name = strrchr(lib->real, '/');
+
+	for (size_t i = 0; name && i < rd_fact_count(packages); i++) {
+		const struct rd_fact *files = rd_fact_get(rd_fact_at(packages, i), "libraries");
+
+		for (size_t k = 0; k < rd_fact_count(files); k++)
+			if (rd_streq(rd_fact_str(rd_fact_at(files, k)), name + 1))
+				return rd_fact_get_str(rd_fact_at(packages, i), "name");
+	}
+	return "";
+}
+
 static const char *root_of(struct rd_probe_ctx *ctx, const char *path)
 {
 	const struct rd_fact *roots = rd_fact_get(ctx->facts, "runtime.rocm");
@@ -220,8 +237,10 @@ static void set_library(struct rd_probe_ctx *ctx, const struct libraries *libs, 
 	rd_fact_set_str(item, "root", root_of(ctx, lib->real), lib->real);
 	rd_fact_set_str(item, "found_by", lib->found_by, *lib->found_by ? lib->found_by : lib->path);
 	rd_fact_set_bool(item, "chosen", chosen, *lib->found_by ? lib->found_by : lib->path);
-	if (rd_streq(rd_fact_get_str(ctx->facts, "runtime.package_manager"), "rpm"))
-		rd_fact_set_unknown_why(item, "package", "files are not looked up in the rpm database", RD_LDCACHE_PATH);
+	if (rd_fact_is_unknown(ctx->facts, "runtime.packages"))
+		rd_fact_set_unknown_why(item, "package", rd_fact_reason(rd_fact_get(ctx->facts, "runtime.packages")), NULL);
+	else if (rd_streq(rd_fact_get_str(ctx->facts, "runtime.package_manager"), "rpm"))
+		rd_fact_set_str(item, "package", rpm_owner(ctx, lib), RD_RPMDB_PATH);
 	else
 		rd_fact_set_str(item, "package", owner(ctx, lib), "/var/lib/dpkg/info");
 }
@@ -383,7 +402,8 @@ const struct rd_probe rd_probe_runtime_loader = {
 	                  "the file's name", RD_VERSION_DOTTED },
 			{ "runtime.libraries[].release", RD_STR, "ROCm release in that number", "the file's name",
 	                  RD_VERSION_ROCM },
-			{ "runtime.libraries[].package", RD_STR, "package that brought it (dpkg)", "/var/lib/dpkg/info" },
+			{ "runtime.libraries[].package", RD_STR, "package that brought it",
+	                  "/var/lib/dpkg/info, " RD_RPMDB_PATH },
 			{ "runtime.libraries[].root", RD_STR, "root of runtime.rocm that it lies in", "the path" },
 			{ "runtime.libraries[].found_by", RD_STR,
 	                  "\"LD_LIBRARY_PATH\", \"ld.so.cache\", \"default folder\"; \"\" for "

@@ -365,6 +365,8 @@ static void take_rpm(void *data, const struct rd_rpm_package *p)
 	rd_fact_set_str(item, "state", "installed", RD_RPMDB_PATH);
 	rd_fact_set_bool(item, "held", is_locked(walk->ctx, p->name, walk->locks, RD_ARRAY_SIZE(walk->locks)), RD_RPMDB_PATH);
 	rd_fact_set_bool(item, "broken", false, RD_RPMDB_PATH);
+	for (size_t i = 0; i < p->files->n; i++)
+		rd_fact_append_str(item, "libraries", p->files->v[i], RD_RPMDB_PATH);
 }
 
 static int look_at_rpm(struct rd_probe_ctx *ctx)
@@ -379,7 +381,7 @@ static int look_at_rpm(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(files); i++)
 		if (rd_sysroot_read(ctx->sysroot, &walk.locks[i], files[i]) < 0)
 			walk.locks[i] = NULL;
-	r = rd_rpmdb_read(ctx->sysroot, &(struct rd_rpm_reader){ want_rpm, take_rpm, &walk }, &where, &err);
+	r = rd_rpmdb_read(ctx->sysroot, &(struct rd_rpm_reader){ want_rpm, rd_library_is_rocm, take_rpm, &walk }, &where, &err);
 	for (size_t i = 0; i < RD_ARRAY_SIZE(files); i++)
 		free(walk.locks[i]);
 	if (r != -ENOENT)
@@ -443,6 +445,8 @@ const struct rd_probe rd_probe_runtime_packages = {
 	                  "release in a name made for several side by side (rocm-core6.2.4)", "the name", RD_VERSION_ROCM },
 			{ "runtime.packages[].unmet[]", RD_STRS,
 	                  "what it depends on and is not installed (dpkg; ROCm and driver only)", PACKAGE_DATABASES },
+			{ "runtime.packages[].libraries[]", RD_STRS, "names of libraries of ROCm that it brought (rpm only)",
+	                  RD_RPMDB_PATH },
 			{ "runtime.packages[].problem", RD_STR, "what is wrong with it, in words", PACKAGE_DATABASES },
 			{ "runtime.packages[].broken", RD_BOOL, "not wholly installed, or with unmet dependencies",
 	                  PACKAGE_DATABASES },

@@ -334,6 +334,7 @@ static const uint32_t tag_numbers[TAG_COUNT] = { 1001, 1002, 1003, 1011, 1022 };
 struct header {
 	char *strings[TAG_COUNT];
 	uint32_t numbers[TAG_COUNT];
+	struct rd_strv files;
 };
 
 static char *read_string(const struct library *lib, sqlite3_blob *blob, size_t at, size_t end)
@@ -347,12 +348,38 @@ static char *read_string(const struct library *lib, sqlite3_blob *blob, size_t a
 	return rd_xstrdup(text);
 }
 
+/* Most names of one package that are looked through, and the tag that lists them. */
+#define FILES_MAX 65536
+#define TAG_BASENAMES 1117
+
+/* A list of strings: one NUL after the other, read in pieces. */
+static void take_files(const struct library *lib, sqlite3_blob *blob, size_t at, size_t end, uint32_t count,
+                       bool (*want)(const char *name), struct rd_strv *files)
+{
+	rd_auto_free char *piece = rd_xmalloc(STRING_MAX + 1);
+
+	for (uint32_t left = count < FILES_MAX ? count : FILES_MAX; left && at < end;) {
+		size_t len = end - at < STRING_MAX ? end - at : STRING_MAX;
+		char *name = piece, *stop;
+
+		if (lib->blob_read(blob, piece, (int)len, (int)at) != SQLITE_OK)
+			return;
+		for (; left && (stop = memchr(name, '\0', len - (size_t)(name - piece))); name = stop + 1, left--)
+			if (want(name))
+				rd_strv_push(files, name);
+		/* A name that fills the whole piece is none of interest. */
+		at += name == piece ? len : (size_t)(name - piece);
+	}
+}
+
 static void take_tag(const struct library *lib, sqlite3_blob *blob, const unsigned char *entry, size_t data, size_t end,
-                     struct header *header)
+                     const struct rd_rpm_reader *reader, struct header *header)
 {
 	uint32_t tag = be32(entry), type = be32(entry + 4), offset = be32(entry + 8), count = be32(entry + 12);
 	unsigned char number[4];
 
+	if (tag == TAG_BASENAMES && type == 8 && reader->want_file && offset < end - data)
+		take_files(lib, blob, data + offset, end, count, reader->want_file, &header->files);
 	for (size_t i = 0; i < TAG_COUNT; i++) {
 		if (tag_numbers[i] != tag || offset >= end - data || !count)
 			continue;
@@ -365,7 +392,7 @@ static void take_tag(const struct library *lib, sqlite3_blob *blob, const unsign
 }
 
 /* A header is two counts, that many index entries of 16 bytes, and the data they point into. */
-static int read_header(const struct library *lib, sqlite3_blob *blob, struct header *header)
+static int read_header(const struct library *lib, sqlite3_blob *blob, const struct rd_rpm_reader *reader, struct header *header)
 {
 	size_t size = (size_t)lib->blob_bytes(blob), entries, data;
 	rd_auto_free unsigned char *index = NULL;
@@ -383,7 +410,7 @@ static int read_header(const struct library *lib, sqlite3_blob *blob, struct hea
 	if (entries && lib->blob_read(blob, index, (int)(entries * 16), sizeof(counts)) != SQLITE_OK)
 		return -EBADMSG;
 	for (size_t i = 0; i < entries; i++)
-		take_tag(lib, blob, index + i * 16, data, size, header);
+		take_tag(lib, blob, index + i * 16, data, size, reader, header);
 	return 0;
 }
 
@@ -394,7 +421,7 @@ static int read_package(const struct library *lib, sqlite3 *db, const struct row
 	int r = -EBADMSG;
 
 	if (lib->blob_open(db, "main", "Packages", "blob", row->number, 0, &blob) == SQLITE_OK)
-		r = read_header(lib, blob, &header);
+		r = read_header(lib, blob, reader, &header);
 	if (blob)
 		lib->blob_close(blob);
 	if (r >= 0 && header.strings[TAG_VERSION])
@@ -405,9 +432,11 @@ static int read_package(const struct library *lib, sqlite3 *db, const struct row
 						   .vendor = header.strings[TAG_VENDOR] ? header.strings[TAG_VENDOR] : "",
 						   .arch = header.strings[TAG_ARCH] ? header.strings[TAG_ARCH] : "",
 						   .epoch = header.numbers[TAG_EPOCH],
+						   .files = &header.files,
 					   });
 	for (size_t i = 0; i < TAG_COUNT; i++)
 		free(header.strings[i]);
+	rd_strv_clear(&header.files);
 	return r;
 }
 

@@ -20,9 +20,15 @@ static bool want(void *data, const char *name)
 	return strcmp(name, "bash") != 0;
 }
 
+static bool want_file(const char *name)
+{
+	return strncmp(name, "libhsa-runtime64.so", 19) == 0;
+}
+
 static void take(void *data, const struct rd_rpm_package *p)
 {
-	rd_strv_pushf(data, "%s %u:%s-%s %s %s", p->name, p->epoch, p->version, p->release, p->arch, p->vendor);
+	rd_strv_pushf(data, "%s %u:%s-%s %s %s %zu", p->name, p->epoch, p->version, p->release, p->arch, p->vendor,
+	              p->files->n);
 }
 
 static void copy_fixture(const char *dir, const char *path, const char *name, size_t cut)
@@ -44,7 +50,7 @@ static int read_root(const char *dir, struct rd_strv *found, const char **where)
 {
 	struct rd_sysroot *sr = scratch_open(dir);
 	struct rd_error err = RD_ERROR_INIT;
-	int r = rd_rpmdb_read(sr, &(struct rd_rpm_reader){ want, take, found }, where, &err);
+	int r = rd_rpmdb_read(sr, &(struct rd_rpm_reader){ want, want_file, take, found }, where, &err);
 
 	/* A machine without the library cannot tell anything; the error says so. */
 	if (r == -EOPNOTSUPP && strstr(err.message, "sqlite"))
@@ -76,8 +82,8 @@ static void wanted_packages_are_read_and_others_are_not(void **state)
 	(void)state;
 	assert_int_equal(read_fixture("good.sqlite", 0, &found), 0);
 	assert_int_equal(found.n, 2);
-	assert_string_equal(found.v[0], "hsa-rocr 0:1.14.0.60200-66.el9 x86_64 Advanced Micro Devices, Inc.");
-	assert_string_equal(found.v[1], "amdgpu-dkms 1:6.8.5.60200-2009582.el9 noarch Advanced Micro Devices, Inc.");
+	assert_string_equal(found.v[0], "hsa-rocr 0:1.14.0.60200-66.el9 x86_64 Advanced Micro Devices, Inc. 2");
+	assert_string_equal(found.v[1], "amdgpu-dkms 1:6.8.5.60200-2009582.el9 noarch Advanced Micro Devices, Inc. 0");
 }
 
 static void what_only_the_write_ahead_log_holds_is_read_too(void **state)
@@ -135,7 +141,8 @@ static void other_forms_are_named(void **state)
 	(void)state;
 	scratch_file(dir, "/var/lib/rpm/Packages", "\1\2\3");
 	sr = scratch_open(dir);
-	assert_int_equal(rd_rpmdb_read(sr, &(struct rd_rpm_reader){ want, take, &found }, &where, &err), -EOPNOTSUPP);
+	assert_int_equal(rd_rpmdb_read(sr, &(struct rd_rpm_reader){ want, want_file, take, &found }, &where, &err),
+	                 -EOPNOTSUPP);
 	assert_string_equal(where, "/var/lib/rpm/Packages");
 	assert_non_null(strstr(err.message, "Berkeley DB"));
 	rd_error_clear(&err);

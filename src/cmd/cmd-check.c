@@ -146,6 +146,19 @@ static int judge(struct rd_app *app, const struct requirements *req)
 	return status;
 }
 
+/* Checking nothing would pass for a healthy host. */
+static int check_selection(const struct rd_app *app)
+{
+	struct rd_selection selection = { &app->layers, &app->only, &app->skip };
+	const struct rd_rule *const *rules;
+	size_t n = rd_knowledge_rules(app->knowledge, &rules);
+
+	for (size_t i = 0; i < n; i++)
+		if (rules[i]->enabled && rd_selection_has(&selection, rules[i]))
+			return 0;
+	return rd_app_fail(app, RD_EXIT_USAGE, "this selection leaves nothing to check");
+}
+
 static int list(const struct rd_app *app)
 {
 	struct rd_selection selection = { &app->layers, &app->only, &app->skip };
@@ -170,6 +183,8 @@ int cmd_check(struct rd_app *app, int argc, char *argv[])
 		status = check_patterns(app, "--only", &app->only);
 	if (!status)
 		status = check_patterns(app, "--skip", &app->skip);
+	if (!status)
+		status = check_selection(app);
 	if (!status && app->list)
 		return list(app);
 	if (!status)

@@ -74,6 +74,9 @@ const char *rd_knowledge_version(const struct rd_knowledge *k);
 size_t rd_knowledge_rules(const struct rd_knowledge *k, const struct rd_rule *const **ret);
 const struct rd_rule *rd_knowledge_rule(const struct rd_knowledge *k, const char *id);
 
+/* Whether an edge says that @effect can follow from @cause. */
+bool rd_knowledge_explains(const struct rd_knowledge *k, const struct rd_rule *cause, const struct rd_rule *effect);
+
 /* tables/<name>.json, NULL where there is none; parsed at first use. Case-sensitive getters only. */
 const struct cJSON *rd_knowledge_table(const struct rd_knowledge *k, const char *name);
 /* profiles/<name>.json, NULL where there is none. */

@@ -101,3 +101,14 @@ int rd_knowledge_connect(struct rd_knowledge *k, struct rd_error *err)
 	free(v.path);
 	return r;
 }
+
+bool rd_knowledge_explains(const struct rd_knowledge *k, const struct rd_rule *cause, const struct rd_rule *effect)
+{
+	size_t from = k->rules_n, to = k->rules_n;
+
+	for (size_t i = 0; i < k->rules_n; i++) {
+		from = k->rules[i] == cause ? i : from;
+		to = k->rules[i] == effect ? i : to;
+	}
+	return from < k->rules_n && to < k->rules_n && k->explains[from * k->rules_n + to];
+}

@@ -76,6 +76,7 @@ struct tally {
 	const struct rd_finding *worst; /* no consequence */
 	size_t more;                    /* further findings of that severity that are no consequence */
 	const struct rd_finding *consequence;
+	const struct rd_finding *awaited; /* a cause elsewhere, without whose end nothing here can show */
 };
 
 static void take_finding(struct rd_report *report, struct tally *t, const struct rd_finding *f)
@@ -126,13 +127,32 @@ static void take_rules(struct rd_report *report, const struct rd_diagnosis *d, c
 	}
 }
 
+/*
+ * A check that is clear only since something before it is broken says nothing yet: with amdgpu not loaded, no node can be
+ * missing. What a summary sums up is no such check.
+ */
+static void find_awaited(const struct rd_report *report, struct tally tallies[RD_LAYER_COUNT])
+{
+	for (size_t i = 0; i < report->findings_n; i++) {
+		const struct rd_finding *f = report->findings[i];
+
+		for (size_t j = 0; j < report->clear_n && !f->gpus_n && f->severity == RD_ERROR; j++) {
+			const struct rd_rule *rule = report->clear[j];
+
+			if (rule->layer > f->rule->layer && !rule->summary && !tallies[rule->layer].awaited &&
+			    rd_knowledge_explains(report->knowledge, f->rule, rule))
+				tallies[rule->layer].awaited = f;
+		}
+	}
+}
+
 static enum rd_status layer_status(const struct tally *t)
 {
 	if (!t->selected)
 		return RD_STATUS_SKIPPED;
 	if (t->worst && t->worst->severity > RD_INFO)
 		return status_of(t->worst->severity);
-	if (t->has_consequence || t->has_masked)
+	if (t->has_consequence || t->has_masked || t->awaited)
 		return RD_STATUS_BLOCKED;
 	if (!t->decided && t->undecided)
 		return RD_STATUS_UNKNOWN;
@@ -148,6 +168,8 @@ static const char *cause_layer(const struct rd_report *report, enum rd_layer lay
 		if (rule && rule->layer != layer)
 			return rd_layer_name(rule->layer);
 	}
+	if (t->awaited)
+		return rd_layer_name(t->awaited->rule->layer);
 	for (size_t i = 0; i < report->findings_n; i++)
 		if (report->findings[i]->role == RD_ROOT_CAUSE && report->findings[i]->rule->layer != layer)
 			return rd_layer_name(report->findings[i]->rule->layer);
@@ -245,6 +267,7 @@ struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fa
 			take_unknown(report, &tallies[f->rule->layer], f);
 	if (report->unknown_n)
 		qsort(report->unknown, report->unknown_n, sizeof(*report->unknown), by_fact);
+	find_awaited(report, tallies);
 	sum_up_layers(report, tallies, facts);
 	report->summary = summary_line(report);
 	return report;

@@ -9,12 +9,12 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-apt_build="cmake ninja-build gcc libc6-dev pkg-config python3 libpci-dev libkmod-dev libudev-dev libcjson-dev libelf-dev
-	libzstd-dev zlib1g-dev libsqlite3-dev"
-apt_test="libcmocka-dev binutils kmod zstd libc-bin"
-dnf_build="cmake ninja-build gcc pkgconf-pkg-config python3 pciutils-devel kmod-devel systemd-devel cjson-devel
-	elfutils-libelf-devel libzstd-devel zlib-devel sqlite-devel"
-dnf_test="libcmocka-devel binutils kmod zstd glibc"
+apt_build="cmake ninja-build gcc libc6-dev pkg-config python3 libpci-dev libudev-dev libcjson-dev libelf-dev
+	libzstd-dev liblzma-dev zlib1g-dev libsqlite3-dev"
+apt_test="libcmocka-dev libkmod-dev binutils kmod zstd libc-bin"
+dnf_build="cmake ninja-build gcc pkgconf-pkg-config python3 pciutils-devel systemd-devel cjson-devel
+	elfutils-libelf-devel libzstd-devel xz-devel zlib-devel sqlite-devel"
+dnf_test="libcmocka-devel kmod-devel binutils kmod zstd glibc"
 
 as_root() {
 	if [ "$(id -u)" = 0 ]; then

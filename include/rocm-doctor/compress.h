@@ -1,4 +1,4 @@
-/* Decompression of small files in memory. */
+/* Decompression of files in memory, with a ceiling on what comes out. */
 #pragma once
 
 #include <stddef.h>
@@ -14,3 +14,10 @@
  * Returns 0, -EBADMSG for anything but a whole gzip member, -EFBIG past @max.
  */
 int rd_gunzip(const void *data, size_t len, size_t max, char **ret, size_t *ret_len) RD_MUST_CHECK;
+
+/*
+ * rd_unpack - the same for gzip, xz and Zstandard, by their first bytes
+ *
+ * Also -EBADMSG for a file of none of these, -ENOMEM where an xz file wants more than 128 MiB to be unpacked.
+ */
+int rd_unpack(const void *data, size_t len, size_t max, char **ret, size_t *ret_len) RD_MUST_CHECK;

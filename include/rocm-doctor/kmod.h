@@ -36,10 +36,10 @@ int rd_kmod_module_path(struct rd_kmod *k, const char *name, char **ret) RD_MUST
 /* Paths of the modules that modules.dep wants loaded before it, absolute inside the root. */
 int rd_kmod_dependencies(struct rd_kmod *k, const char *name, struct rd_strv *ret) RD_MUST_CHECK;
 /*
- * rd_kmod_modinfo - .modinfo of a module file as "field=value" lines, signature fields included (sig_id, signer, sig_key)
+ * rd_kmod_modinfo - .modinfo of a module file as "field=value" lines, and sig_id and signer where it is signed
  * @path: absolute inside the root; .ko, or .ko.xz, .ko.zst, .ko.gz
  *
- * Reads the whole file where it is compressed: tens of milliseconds for amdgpu. Returns 0, -EBADMSG for what is no module.
+ * Unpacks the whole file where it is compressed: tens of milliseconds for amdgpu. Returns 0, -EBADMSG for what is no module.
  */
 int rd_kmod_modinfo(struct rd_kmod *k, const char *path, struct rd_strv *ret) RD_MUST_CHECK;
 /* True where modules.builtin lists it. */

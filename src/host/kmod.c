@@ -1,19 +1,19 @@
 /*
  * Modules of one kernel.
  *
- * The indexes are read as text (modules.dep and its like), through the sysroot: libkmod opens the binary ones itself, below
- * the reach of the sysroot and its recorder, and follows their offsets without looking whether they lie in the file, so that
- * a damaged modules.dep.bin would end this process. libkmod reads what only it can: the module files, compressed or not.
+ * All is read here, through the sysroot, and not by libkmod: that opens files by names of its own, below the reach of the
+ * sysroot and its recorder, unpacks modules without a limit, follows the offsets of modules.dep.bin without looking whether
+ * they lie in the file, and ends the process by an assertion on a module whose header is damaged. tests/unit/test_kmod.c
+ * holds the two against each other.
  */
 
+#include <elf.h>
+#include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
-#include <libkmod.h>
-
+#include "rocm-doctor/compress.h"
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/kmod.h"
 #include "rocm-doctor/sysroot.h"
@@ -23,10 +23,10 @@
 #include "util/strv.h"
 #include "util/xalloc.h"
 
-/* Larger than any module with its debug information. */
-#define MODULE_FILE_MAX ((uint64_t)1 << 30)
-/* All that this process may map while libkmod unpacks a module, which it does without a limit of its own. */
-#define ADDRESS_SPACE_MAX ((rlim_t)2 << 30)
+/* Larger than amdgpu with its debug information. */
+#define MODULE_MAX ((size_t)512 << 20)
+#define MODINFO_MAX ((size_t)4 << 20)
+#define SIGNATURE_MAX ((size_t)64 << 10)
 
 struct index {
 	const char *file;
@@ -38,7 +38,6 @@ struct rd_kmod {
 	struct rd_sysroot *sysroot;
 	char *folder;
 	struct index dep, builtin, alias;
-	struct kmod_ctx *ctx;
 };
 
 char *rd_kmod_name(const char *path)
@@ -99,8 +98,6 @@ struct rd_kmod *rd_kmod_close(struct rd_kmod *k)
 {
 	if (!k)
 		return NULL;
-	if (k->ctx)
-		kmod_unref(k->ctx);
 	rd_strv_clear(&k->dep.lines);
 	rd_strv_clear(&k->builtin.lines);
 	rd_strv_clear(&k->alias.lines);
@@ -206,98 +203,184 @@ bool rd_kmod_has_alias(struct rd_kmod *k, const char *modalias, const char *modu
 	return false;
 }
 
-RD_PRINTF(6, 0)
-static void silent(void *data, int priority, const char *file, int line, const char *function, const char *format, va_list args)
+/* A module file: as it lies on disk, or unpacked into memory. */
+struct module {
+	struct rd_file *file;
+	char *bytes;
+	uint64_t size;
+};
+
+static void module_close(struct module *m)
 {
-	(void)data, (void)priority, (void)file, (void)line, (void)function, (void)format, (void)args;
+	rd_file_close(m->file);
+	free(m->bytes);
 }
 
-/*
- * A context that reads no modprobe.d. It still reads the /proc/cmdline of the running system, which nothing turns off; that
- * is configuration, and modinfo does not depend on it.
- */
-static struct kmod_ctx *context(struct rd_kmod *k)
+static int module_read(const struct module *m, void *buf, size_t len, uint64_t off)
 {
-	static const char *const no_config[] = { NULL };
-
-	if (!k->ctx) {
-		rd_auto_free char *dir = rd_xasprintf("%s%s", rd_sysroot_dir(k->sysroot), k->folder);
-
-		k->ctx = kmod_new(dir, no_config);
-		if (k->ctx)
-			kmod_set_log_fn(k->ctx, silent, NULL);
-	}
-	return k->ctx;
+	if (off > m->size || len > m->size - off)
+		return -EBADMSG;
+	if (m->file)
+		return rd_file_pread(m->file, buf, len, off);
+	memcpy(buf, m->bytes + off, len);
+	return 0;
 }
 
-static int modinfo_lines(struct kmod_ctx *ctx, const char *path, struct rd_strv *ret)
+static int module_open(struct rd_sysroot *sr, const char *path, struct module *ret)
 {
-	struct kmod_module *module = NULL;
-	struct kmod_list *list = NULL, *entry;
-	int r = kmod_module_new_from_path(ctx, path, &module);
-
-	if (r >= 0)
-		r = kmod_module_get_info(module, &list);
-	kmod_list_foreach(entry, list)
-	{
-		const char *key = kmod_module_info_get_key(entry);
-		const char *value = kmod_module_info_get_value(entry);
-
-		rd_strv_pushf(ret, "%s=%s", key ? key : "", value ? value : "");
-	}
-	kmod_module_info_free_list(list);
-	if (module)
-		kmod_module_unref(module);
-	return r < 0 ? r : 0;
-}
-
-/* AddressSanitizer has mapped terabytes already. */
-#if defined(__SANITIZE_ADDRESS__)
-#define BOUND_MEMORY false
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define BOUND_MEMORY false
-#endif
-#endif
-#ifndef BOUND_MEMORY
-#define BOUND_MEMORY true
-#endif
-
-int rd_kmod_modinfo(struct rd_kmod *k, const char *path, struct rd_strv *ret)
-{
-	rd_auto_free char *inside = NULL, *outside = NULL;
-	struct rlimit old, bounded;
+	rd_auto_free char *packed = NULL;
 	struct rd_stat st;
-	bool bound;
-	int r;
+	size_t n = 0;
+	int r = rd_sysroot_stat(sr, &st, path);
 
-	/* libkmod follows links as the running system does: it gets a path without any. */
-	r = rd_sysroot_realpath(k->sysroot, &inside, path);
-	if (r >= 0)
-		r = rd_sysroot_stat(k->sysroot, &st, inside);
 	if (r < 0)
 		return r;
 	if (st.type != RD_STAT_FILE)
 		return -EINVAL;
-	if (st.size_bytes > MODULE_FILE_MAX)
-		return -EFBIG;
-	if (st.size_bytes == 0)
-		return -EBADMSG;
-	if (!context(k))
-		return -ENOMEM;
-	outside = rd_xasprintf("%s%s", rd_streq(rd_sysroot_dir(k->sysroot), "/") ? "" : rd_sysroot_dir(k->sysroot), inside);
-
-	bound = BOUND_MEMORY && getrlimit(RLIMIT_AS, &old) == 0;
-	bounded = bound ? old : (struct rlimit){ 0 };
-	if (bound && (old.rlim_cur == RLIM_INFINITY || old.rlim_cur > ADDRESS_SPACE_MAX)) {
-		bounded.rlim_cur = ADDRESS_SPACE_MAX;
-		bound = setrlimit(RLIMIT_AS, &bounded) == 0;
-	} else {
-		bound = false;
+	if (rd_str_has_suffix(path, ".ko")) {
+		r = rd_file_open(sr, &ret->file, path);
+		ret->size = r < 0 ? 0 : rd_file_size(ret->file);
+		return r;
 	}
-	r = modinfo_lines(k->ctx, outside, ret);
-	if (bound)
-		(void)setrlimit(RLIMIT_AS, &old);
-	/* libkmod says ENOEXEC, EINVAL or, for a damaged archive, whatever errno held. */
-	return r == -ENOEXEC || r == -EINVAL || r == -ENOSYS || r == -ENODATA ? -EBADMSG : r;
+	r = rd_sysroot_read_bytes(sr, &packed, &n, path);
+	if (r >= 0)
+		r = rd_unpack(packed, n, MODULE_MAX, &ret->bytes, &n);
+	ret->size = r < 0 ? 0 : n;
+	return r;
+}
+
+/* The header of a section, by number. Every kernel that runs ROCm is 64-bit and little-endian. */
+static int read_section(const struct module *m, const Elf64_Ehdr *header, unsigned number, Elf64_Shdr *ret)
+{
+	int r = module_read(m, ret, sizeof(*ret), le64toh(header->e_shoff) + (uint64_t)number * sizeof(*ret));
+
+	if (r < 0)
+		return r;
+	ret->sh_name = le32toh(ret->sh_name);
+	ret->sh_type = le32toh(ret->sh_type);
+	ret->sh_offset = le64toh(ret->sh_offset);
+	ret->sh_size = le64toh(ret->sh_size);
+	return 0;
+}
+
+static int find_section(const struct module *m, const char *name, Elf64_Shdr *ret)
+{
+	char found[32];
+	Elf64_Ehdr header;
+	Elf64_Shdr names;
+	size_t n = strlen(name) + 1;
+	int r = module_read(m, &header, sizeof(header), 0);
+
+	if (r < 0)
+		return r;
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_ident[EI_DATA] != ELFDATA2LSB || le16toh(header.e_shentsize) != sizeof(Elf64_Shdr) ||
+	    le64toh(header.e_shoff) > m->size || le16toh(header.e_shstrndx) >= le16toh(header.e_shnum))
+		return -EBADMSG;
+	r = read_section(m, &header, le16toh(header.e_shstrndx), &names);
+	for (unsigned i = 0; r >= 0 && i < le16toh(header.e_shnum); i++) {
+		r = read_section(m, &header, i, ret);
+		/* A name that does not fit before the end of the names is none. */
+		if (r < 0 || ret->sh_name >= names.sh_size || n > names.sh_size - ret->sh_name || names.sh_offset > m->size ||
+		    module_read(m, found, n, names.sh_offset + ret->sh_name) < 0)
+			continue;
+		if (memcmp(found, name, n) == 0)
+			return 0;
+	}
+	return r < 0 ? r : -EBADMSG;
+}
+
+static int read_modinfo(const struct module *m, struct rd_strv *ret)
+{
+	rd_auto_free char *text = NULL;
+	Elf64_Shdr section;
+	int r = find_section(m, ".modinfo", &section);
+
+	if (r < 0)
+		return r;
+	if (section.sh_type == SHT_NOBITS || section.sh_size > MODINFO_MAX)
+		return -EBADMSG;
+	text = rd_xmalloc(section.sh_size + 1);
+	r = module_read(m, text, section.sh_size, section.sh_offset);
+	text[section.sh_size] = '\0';
+	/* Strings one behind the other, with NULs between them, and more of these where one is aligned. */
+	for (size_t i = 0; r >= 0 && i < section.sh_size; i += strlen(text + i) + 1) {
+		if (text[i])
+			rd_strv_push(ret, text + i);
+	}
+	return r;
+}
+
+/* What a signed module ends with, before the marker. */
+struct signature {
+	uint8_t algorithm, hash, type, signer_len, key_len, pad[3];
+	uint32_t len; /* big-endian */
+};
+
+#define SIGNATURE_MARKER "~Module signature appended~\n"
+#define SIGNATURE_PKCS7 2
+
+/*
+ * The signer of a PKCS#7 signature: its last common name, since the issuer that a SignerInfo names stands behind any
+ * certificates. Looked up by its object identifier (2.5.4.3) and not by parsing; it is shown, never trusted.
+ */
+static char *common_name(const unsigned char *der, size_t n)
+{
+	static const unsigned char id[] = { 0x06, 0x03, 0x55, 0x04, 0x03 };
+	char *name = NULL;
+
+	for (size_t i = 0; i + sizeof(id) + 2 <= n; i++) {
+		const unsigned char *string = der + i + sizeof(id);
+
+		/* A string type, and a length of one byte. */
+		if (memcmp(der + i, id, sizeof(id)) != 0 || string[1] > 127 || string[1] > n - i - sizeof(id) - 2)
+			continue;
+		free(name);
+		name = rd_xstrndup((const char *)string + 2, string[1]);
+	}
+	return name;
+}
+
+static int read_signature(const struct module *m, struct rd_strv *ret)
+{
+	char marker[sizeof(SIGNATURE_MARKER) - 1];
+	rd_auto_free unsigned char *der = NULL;
+	rd_auto_free char *signer = NULL;
+	struct signature s;
+	uint64_t end = m->size;
+	size_t n;
+
+	if (end < sizeof(marker) + sizeof(s) || module_read(m, marker, sizeof(marker), end - sizeof(marker)) < 0 ||
+	    memcmp(marker, SIGNATURE_MARKER, sizeof(marker)) != 0)
+		return 0;
+	end -= sizeof(marker) + sizeof(s);
+	if (module_read(m, &s, sizeof(s), end) < 0)
+		return -EBADMSG;
+	n = (size_t)be32toh(s.len) + s.signer_len + s.key_len;
+	if (n > SIGNATURE_MAX || n > end)
+		return -EBADMSG;
+	der = rd_xmalloc(n + 1);
+	if (module_read(m, der, n, end - n) < 0)
+		return -EBADMSG;
+	/* Before Linux 4.3 the signer's name stood there as it is. */
+	signer = s.type == SIGNATURE_PKCS7 ? common_name(der, n) : rd_xstrndup((const char *)der, s.signer_len);
+	rd_strv_pushf(ret, "sig_id=%s", s.type == SIGNATURE_PKCS7 ? "PKCS#7" : "X509");
+	if (signer && signer[0])
+		rd_strv_pushf(ret, "signer=%s", signer);
+	return 0;
+}
+
+int rd_kmod_modinfo(struct rd_kmod *k, const char *path, struct rd_strv *ret)
+{
+	rd_auto(module_close) struct module m = { 0 };
+	rd_auto_strv struct rd_strv lines = RD_STRV_INIT;
+	int r = module_open(k->sysroot, path, &m);
+
+	if (r >= 0)
+		r = read_modinfo(&m, &lines);
+	if (r >= 0)
+		r = read_signature(&m, &lines);
+	for (size_t i = 0; r >= 0 && i < lines.n; i++)
+		rd_strv_push(ret, lines.v[i]);
+	return r == -ENODATA ? -EBADMSG : r;
 }

@@ -1,4 +1,4 @@
-/* Which container engines are there, and do docker's commands go to this kernel or into a virtual machine? */
+/* Do docker's commands go to an engine on this kernel, or into a virtual machine? */
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -20,45 +20,6 @@ static cJSON *drop_json(cJSON *json)
 	return NULL;
 }
 RD_DEFINE_CLEANUP(json, cJSON, drop_json)
-
-static void set_engines(struct rd_probe_ctx *ctx)
-{
-	static const struct {
-		const char *path, *name;
-	} engines[] = {
-		{ "/usr/bin/apptainer", "apptainer" },
-		{ "/usr/local/bin/apptainer", "apptainer" },
-		{ "/usr/bin/docker", "docker" },
-		{ "/usr/local/bin/docker", "docker" },
-		{ "/snap/bin/docker", "docker" },
-		{ "/usr/bin/incus", "incus" },
-		{ "/usr/local/bin/k3s", "k3s" },
-		{ "/usr/bin/kubelet", "kubelet" },
-		{ "/snap/bin/lxd", "lxd" },
-		{ "/usr/bin/nerdctl", "nerdctl" },
-		{ "/usr/local/bin/nerdctl", "nerdctl" },
-		{ "/usr/bin/podman", "podman" },
-		{ "/usr/local/bin/podman", "podman" },
-		{ "/usr/bin/singularity", "singularity" },
-	};
-	rd_auto_strv struct rd_strv found = RD_STRV_INIT;
-
-	int error = 0;
-
-	rd_fact_set_list(ctx->facts, "host.container_engines", "/usr/bin");
-	for (size_t i = 0; i < RD_ARRAY_SIZE(engines); i++) {
-		int r = rd_sysroot_exists(ctx->sysroot, engines[i].path);
-
-		if (r < 0 && !error)
-			error = r;
-		if (r != 1 || rd_strv_has(&found, engines[i].name))
-			continue;
-		rd_strv_push(&found, engines[i].name);
-		rd_fact_append_str(ctx->facts, "host.container_engines", engines[i].name, engines[i].path);
-	}
-	if (error < 0 && !found.n)
-		rd_fact_set_unknown(ctx->facts, "host.container_engines", error, "/usr/bin");
-}
 
 static char *docker_dir(struct rd_probe_ctx *ctx)
 {
@@ -166,7 +127,6 @@ static void set_context(struct rd_probe_ctx *ctx)
 
 static int run(struct rd_probe_ctx *ctx)
 {
-	set_engines(ctx);
 	set_context(ctx);
 	return 0;
 }
@@ -174,11 +134,9 @@ static int run(struct rd_probe_ctx *ctx)
 const struct rd_probe rd_probe_host_docker = {
 	.name = "host/docker",
 	.layer = RD_LAYER_HOST,
-	.summary = "container engines and where docker runs",
+	.summary = "where docker runs its containers",
 	.facts =
 		(const struct rd_fact_decl[]){
-			{ "host.container_engines[]", RD_STRS, "container engines that are installed (docker, podman, ...)",
-	                  "/usr/bin" },
 			{ "host.docker.context", RD_STR, "docker's context in use; empty for the default",
 	                  "~/.docker/config.json" },
 			{ "host.docker.endpoint", RD_STR, "where its commands go; empty for the default socket",

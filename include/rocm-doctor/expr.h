@@ -81,5 +81,5 @@ const char *rd_template_text(const struct rd_template *t);
 const struct rd_expr *rd_template_path(const struct rd_template *t);
 void rd_template_paths(const struct rd_template *t, struct rd_strv *ret);
 
-/* What a value looks like as text; nothing for an absent one, "unknown" for an unknown one. */
+/* What a value looks like to a person: nothing for an absent one, "15.5 GiB" for what is named _bytes, "unknown". */
 void rd_fact_format(const struct rd_fact *f, struct rd_strbuf *ret);

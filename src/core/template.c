@@ -116,6 +116,28 @@ static void format_items(const struct rd_fact *f, struct rd_strbuf *ret)
 	}
 }
 
+/* 16642998272 says little to a person; 15.5 GiB does. */
+static void format_bytes(int64_t bytes, struct rd_strbuf *ret)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+	double value = (double)bytes / 1024;
+	size_t unit = 0;
+
+	if (bytes == INT64_MAX) {
+		rd_strbuf_add(ret, "no limit");
+		return;
+	}
+	if (bytes < 1024) {
+		rd_strbuf_addf(ret, "%" PRId64 " bytes", bytes);
+		return;
+	}
+	for (; value >= 1024 && unit + 1 < RD_ARRAY_SIZE(units); unit++)
+		value /= 1024;
+	/* One decimal, and none where it would be a zero. */
+	format_real((double)(int64_t)(value * 10 + 0.5) / 10, ret);
+	rd_strbuf_addf(ret, " %s", units[unit]);
+}
+
 void rd_fact_format(const struct rd_fact *f, struct rd_strbuf *ret)
 {
 	if (rd_fact_state(f) == RD_FACT_UNKNOWN) {
@@ -127,7 +149,10 @@ void rd_fact_format(const struct rd_fact *f, struct rd_strbuf *ret)
 		rd_strbuf_add(ret, rd_fact_bool(f) ? "true" : "false");
 		break;
 	case RD_INT:
-		rd_strbuf_addf(ret, "%" PRId64, rd_fact_int(f));
+		if (rd_str_has_suffix(rd_fact_name(f), "_bytes"))
+			format_bytes(rd_fact_int(f), ret);
+		else
+			rd_strbuf_addf(ret, "%" PRId64, rd_fact_int(f));
 		break;
 	case RD_REAL:
 		format_real(rd_fact_real(f), ret);

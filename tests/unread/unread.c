@@ -1,7 +1,8 @@
 /*
- * unread [--facts] TREE ERRNO...: examines TREE once as it is, then once for each path that was read, with that path giving
+ * unread [--facts] [--at-most N] TREE ERRNO...: examines TREE once as it is, then once for each path that was read, with that path giving
  * ERRNO. Whatever cannot be read is unknown, and what is unknown is no finding: a warning or error that is new is a false
- * alarm, printed, and makes the exit status 1. --facts also prints the facts that got another value instead of none.
+ * alarm, printed, and makes the exit status 1. --facts also prints the facts that got another value instead of none;
+ * --at-most N takes N paths, evenly spread over all.
  *
  * Wraps the directory back end (-Wl,--wrap), so that the error comes from where the kernel's would.
  */
@@ -161,7 +162,19 @@ static unsigned judge(const struct outcome *before, const struct outcome *after,
 	return alarms;
 }
 
-static unsigned deny_each(const char *dir, const struct rd_knowledge *k, const char *name, bool facts)
+static void sort_once(struct rd_strv *paths)
+{
+	struct rd_strv once = RD_STRV_INIT;
+
+	rd_strv_sort(paths);
+	for (size_t i = 0; i < paths->n; i++)
+		if (i == 0 || strcmp(paths->v[i], paths->v[i - 1]) != 0)
+			rd_strv_push(&once, paths->v[i]);
+	rd_strv_clear(paths);
+	*paths = once;
+}
+
+static unsigned deny_each(const char *dir, const struct rd_knowledge *k, const char *name, bool facts, size_t at_most)
 {
 	struct paths paths = { { record }, RD_STRV_INIT };
 	struct outcome before = { NULL, RD_STRV_INIT };
@@ -169,11 +182,12 @@ static unsigned deny_each(const char *dir, const struct rd_knowledge *k, const c
 
 	denied_errno = rd_errno_value(name);
 	examine(dir, k, &paths, &before);
-	rd_strv_sort(&paths.paths);
+	sort_once(&paths.paths);
 	for (size_t i = 0; i < paths.paths.n; i++) {
 		struct outcome after = { NULL, RD_STRV_INIT };
 
-		if (denied && strcmp(denied, paths.paths.v[i]) == 0)
+		/* Where the share of those seen so far is a whole one more. */
+		if (at_most && at_most < paths.paths.n && i * at_most / paths.paths.n == (i + 1) * at_most / paths.paths.n)
 			continue;
 		denied = paths.paths.v[i];
 		examine(dir, k, NULL, &after);
@@ -190,23 +204,28 @@ static unsigned deny_each(const char *dir, const struct rd_knowledge *k, const c
 
 int main(int argc, char *argv[])
 {
-	bool facts = argc > 1 && strcmp(argv[1], "--facts") == 0;
 	struct rd_error err = RD_ERROR_INIT;
 	struct rd_knowledge *k = NULL;
 	unsigned alarms = 0;
+	bool facts = false;
+	size_t at_most = 0;
 
-	argv += facts;
-	argc -= facts;
-	if (argc < 3 || !rd_errno_value(argv[2])) {
-		fprintf(stderr, "usage: unread [--facts] TREE ERRNO...\n");
+	for (argv++; *argv && argv[0][0] == '-'; argv++) {
+		if (strcmp(*argv, "--facts") == 0)
+			facts = true;
+		else if (strcmp(*argv, "--at-most") == 0 && argv[1])
+			at_most = strtoul(*++argv, NULL, 10);
+	}
+	if (argc < 3 || !argv[0] || !argv[1] || !rd_errno_value(argv[1])) {
+		fprintf(stderr, "usage: unread [--facts] [--at-most N] TREE ERRNO...\n");
 		return 2;
 	}
 	if (rd_knowledge_load(NULL, &k, &err) < 0) {
 		fprintf(stderr, "%s\n", err.message);
 		return 3;
 	}
-	for (int i = 2; i < argc; i++)
-		alarms += deny_each(argv[1], k, argv[i], facts);
+	for (char **name = argv + 1; *name; name++)
+		alarms += deny_each(argv[0], k, *name, facts, at_most);
 	rd_knowledge_free(k);
 	return alarms > 0;
 }

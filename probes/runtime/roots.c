@@ -23,18 +23,28 @@ static bool exists(struct rd_probe_ctx *ctx, const char *dir, const char *name)
 	return rd_sysroot_existsf(ctx->sysroot, "%s/%s", rd_streq(dir, "/") ? "" : dir, name) == 1;
 }
 
+/* A link in a circle, or to a file, or to nothing: nothing is there. Anything else could not be looked at. */
+static void keep_error(int *error, int r)
+{
+	if (r < 0 && r != -ENOENT && r != -ELOOP && r != -ENOTDIR && *error == 0)
+		*error = r;
+}
+
 /* The library with the lowest name that begins so: "libamdhip64.so.6". */
-static char *find_library(struct rd_probe_ctx *ctx, const char *root, const char *prefix)
+static char *find_library(struct rd_probe_ctx *ctx, const char *root, const char *prefix, int *error)
 {
 	for (size_t i = 0; i < RD_ARRAY_SIZE(library_dirs); i++) {
 		rd_auto_strv struct rd_strv found = RD_STRV_INIT;
 		rd_auto_free char *pattern = rd_xasprintf("%s/%s/%s*", root, library_dirs[i], prefix);
 
-		if (rd_sysroot_glob(ctx->sysroot, &found, pattern) < 0)
-			continue;
-		for (size_t k = 0; k < found.n; k++)
-			if (rd_sysroot_exists(ctx->sysroot, found.v[k]) == 1)
+		keep_error(error, rd_sysroot_glob(ctx->sysroot, &found, pattern));
+		for (size_t k = 0; k < found.n; k++) {
+			int r = rd_sysroot_exists(ctx->sysroot, found.v[k]);
+
+			if (r == 1)
 				return rd_xstrdup(found.v[k]);
+			keep_error(error, r);
+		}
 	}
 	return NULL;
 }
@@ -209,24 +219,36 @@ static bool has_clang(struct rd_probe_ctx *ctx, const char *root)
 }
 
 /* A link of the alternatives from /usr/bin into another root does not count. */
-static bool has_hipcc(struct rd_probe_ctx *ctx, const char *root)
+static bool has_hipcc(struct rd_probe_ctx *ctx, const char *root, int *error)
 {
 	rd_auto_free char *path = rd_xasprintf("%s/bin/hipcc", root), *real = NULL;
+	int r = rd_sysroot_realpath(ctx->sysroot, &real, path);
 
-	return rd_sysroot_realpath(ctx->sysroot, &real, path) >= 0 && rd_path_inside(real, root);
+	keep_error(error, r);
+	return r >= 0 && rd_path_inside(real, root);
 }
 
-static void add_root(struct rd_probe_ctx *ctx, const char *root)
+static void set_found(struct rd_fact *item, const char *fact, const char *path, int error, const char *root)
 {
-	rd_auto_free char *hsa = find_library(ctx, root, "libhsa-runtime64.so.1");
-	rd_auto_free char *hip = find_library(ctx, root, "libamdhip64.so.");
+	if (!path && error < 0)
+		rd_fact_set_unknown(item, fact, error, root);
+	else
+		rd_fact_set_str(item, fact, path ? path : "", path ? path : root);
+}
+
+/* Returns why it is not known whether there is a ROCm in it; 0 where that is known. */
+static int add_root(struct rd_probe_ctx *ctx, const char *root)
+{
+	int error = 0, hipcc_error = 0;
+	rd_auto_free char *hsa = find_library(ctx, root, "libhsa-runtime64.so.1", &error);
+	rd_auto_free char *hip = find_library(ctx, root, "libamdhip64.so.", &error);
 	rd_auto_free char *version = NULL, *source = NULL;
 	struct rd_fact *item;
-	bool usr = rd_streq(root, "/usr");
+	bool usr = rd_streq(root, "/usr"), hipcc;
 
 	version = usr ? version_of_package(ctx, &source) : version_of_file(ctx, root, &source);
 	if (!hsa && !hip && (!version || usr))
-		return;
+		return error;
 	if (!version)
 		version = version_of_header(ctx, root, &source);
 	if (!version)
@@ -243,19 +265,26 @@ static void add_root(struct rd_probe_ctx *ctx, const char *root)
 		rd_fact_set_unknown_why(item, "version", "nothing in it tells its release", root);
 	set_origin(ctx, item, root, version ? version : "", root);
 	rd_fact_set_str(item, "layout", layout_of(root), root);
-	rd_fact_set_str(item, "hsa_runtime", hsa ? hsa : "", hsa ? hsa : root);
-	rd_fact_set_str(item, "hip_runtime", hip ? hip : "", hip ? hip : root);
-	rd_fact_set_bool(item, "hipcc", has_hipcc(ctx, root), root);
+	set_found(item, "hsa_runtime", hsa, error, root);
+	set_found(item, "hip_runtime", hip, error, root);
+	hipcc = has_hipcc(ctx, root, &hipcc_error);
+	if (hipcc_error < 0)
+		rd_fact_set_unknown(item, "hipcc", hipcc_error, root);
+	else
+		rd_fact_set_bool(item, "hipcc", hipcc, root);
 	rd_fact_set_bool(item, "clang", has_clang(ctx, root), root);
+	return 0;
 }
 
 /* The same folder by several names is one root. */
-static void add_candidate(struct rd_probe_ctx *ctx, struct rd_strv *roots, const char *path)
+static int add_candidate(struct rd_probe_ctx *ctx, struct rd_strv *roots, const char *path)
 {
 	rd_auto_free char *real = NULL;
+	int r = *path == '/' ? rd_sysroot_realpath(ctx->sysroot, &real, path) : -ENOENT;
 
-	if (*path == '/' && rd_sysroot_realpath(ctx->sysroot, &real, path) >= 0)
+	if (r >= 0)
 		rd_strv_push_unique(roots, real);
+	return r;
 }
 
 static void add_variable(struct rd_probe_ctx *ctx, struct rd_strv *roots, const char *name)
@@ -263,7 +292,7 @@ static void add_variable(struct rd_probe_ctx *ctx, struct rd_strv *roots, const 
 	const char *value;
 
 	if (rd_sysroot_getenv(ctx->sysroot, &value, name) == 1)
-		add_candidate(ctx, roots, value);
+		(void)add_candidate(ctx, roots, value);
 }
 
 /* Folders of LD_LIBRARY_PATH: what lies above their lib. */
@@ -294,22 +323,18 @@ static int collect(struct rd_probe_ctx *ctx, struct rd_strv *roots)
 	static const char *const patterns[] = { "/opt/rocm-*", "/opt/rocm/core-*", "/opt/rocm" };
 	static const char *const variables[] = { "ROCM_PATH", "ROCM_HOME", "HIP_PATH" };
 	rd_auto_strv struct rd_strv found = RD_STRV_INIT;
+	int error = 0;
 
-	for (size_t i = 0; i < RD_ARRAY_SIZE(patterns); i++) {
-		int r = rd_sysroot_glob(ctx->sysroot, &found, patterns[i]);
-
-		/* A link in a circle, or to a file: nothing is there. */
-		if (r < 0 && r != -ENOENT && r != -ELOOP && r != -ENOTDIR)
-			return r;
-	}
+	for (size_t i = 0; i < RD_ARRAY_SIZE(patterns); i++)
+		keep_error(&error, rd_sysroot_glob(ctx->sysroot, &found, patterns[i]));
 	for (size_t i = 0; i < found.n; i++)
-		add_candidate(ctx, roots, found.v[i]);
+		keep_error(&error, add_candidate(ctx, roots, found.v[i]));
 	for (size_t i = 0; i < RD_ARRAY_SIZE(variables); i++)
 		add_variable(ctx, roots, variables[i]);
 	add_library_path(ctx, roots);
-	add_candidate(ctx, roots, "/usr");
+	keep_error(&error, add_candidate(ctx, roots, "/usr"));
 	rd_strv_sort(roots);
-	return 0;
+	return error;
 }
 
 /*
@@ -378,14 +403,18 @@ static int run(struct rd_probe_ctx *ctx)
 		                             "/opt/rocm/lib", "/opt/rocm/llvm", "/etc/alternatives/rocm" };
 	rd_auto_strv struct rd_strv roots = RD_STRV_INIT;
 	struct rd_fact *list;
-	int r;
+	int r, error = 0;
 
 	r = collect(ctx, &roots);
 	if (r < 0)
 		return r;
 	rd_fact_set_list(ctx->facts, "runtime.rocm", "/opt, /usr");
 	for (size_t i = 0; i < roots.n; i++)
-		add_root(ctx, roots.v[i]);
+		keep_error(&error, add_root(ctx, roots.v[i]));
+	if (error < 0 && !rd_fact_count(rd_fact_get(ctx->facts, "runtime.rocm"))) {
+		rd_fact_set_unknown(ctx->facts, "runtime.rocm", error, "/opt, /usr");
+		return error;
+	}
 	rd_fact_set_list(ctx->facts, "runtime.links", "/opt/rocm");
 	for (size_t i = 0; i < RD_ARRAY_SIZE(links); i++)
 		add_link(ctx, links[i]);

@@ -291,15 +291,38 @@ static bool engines_bring_it(const struct rd_fact *facts)
 	return false;
 }
 
+/* A fact of some item that is not known, or the list itself; NULL: all is known. */
+static const struct rd_fact *unknown_in(const struct rd_fact *facts, const char *list, const char *const paths[], size_t n)
+{
+	const struct rd_fact *items = rd_fact_get(facts, list);
+
+	if (rd_fact_state(items) == RD_FACT_UNKNOWN)
+		return items;
+	for (size_t i = 0; i < rd_fact_count(items); i++)
+		for (size_t k = 0; k < n; k++)
+			if (rd_fact_is_unknown(rd_fact_at(items, i), paths[k]))
+				return rd_fact_get(rd_fact_at(items, i), paths[k]);
+	return NULL;
+}
+
+/* What keeps it open whether a ROCm is somewhere; NULL: nothing. */
+static const struct rd_fact *unknown_user_space(const struct rd_fact *facts)
+{
+	static const char *const of_python[] = { "packages", "torch", "torch.rocm_bundled" }, *const of_ollama[] = { "build" };
+	const struct rd_fact *unknown = unknown_in(facts, "runtime.rocm", NULL, 0);
+
+	if (!unknown)
+		unknown = unknown_in(facts, "python", of_python, RD_ARRAY_SIZE(of_python));
+	if (!unknown)
+		unknown = unknown_in(facts, "engines.ollama", of_ollama, RD_ARRAY_SIZE(of_ollama));
+	return unknown ? unknown : unknown_in(facts, "runtime.container_engines", NULL, 0);
+}
+
 static void set_user_space(struct rd_probe_ctx *ctx)
 {
+	const struct rd_fact *unknown = unknown_user_space(ctx->facts);
 	const char *from = "";
 
-	if (rd_fact_is_unknown(ctx->facts, "runtime.rocm")) {
-		rd_fact_set_unknown_why(ctx->facts, "runtime.user_space",
-		                        rd_fact_reason(rd_fact_get(ctx->facts, "runtime.rocm")), NULL);
-		return;
-	}
 	if (rd_fact_count(rd_fact_get(ctx->facts, "runtime.rocm")))
 		from = "host";
 	else if (wheels_bring_it(ctx->facts))
@@ -308,6 +331,10 @@ static void set_user_space(struct rd_probe_ctx *ctx)
 		from = "engine";
 	else if (rd_fact_count(rd_fact_get(ctx->facts, "runtime.container_engines")))
 		from = "container";
+	if (!*from && unknown) {
+		rd_fact_set_unknown_why(ctx->facts, "runtime.user_space", rd_fact_reason(unknown), rd_fact_source(unknown));
+		return;
+	}
 	rd_fact_set_str(ctx->facts, "runtime.user_space", from, "runtime.rocm, python, engines, runtime.container_engines");
 }
 

@@ -185,6 +185,7 @@ static int list_renders(struct judge *j, struct rd_strv *ret)
 			rd_strv_push_unique(ret, names.v[i]);
 	if (ret->n > 1)
 		qsort(ret->v, ret->n, sizeof(*ret->v), compare_minors);
+	j->usable_known &= r >= 0 || r == -ENOENT;
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -389,16 +390,15 @@ static void count_topology(struct judge *j)
 	rd_fact_set_int(j->ctx->facts, "device.gpu_nodes_closed", j->closed, dir);
 }
 
-static void set_unknown(struct rd_fact *facts, const struct node *node)
+/* It could not be looked at. */
+static void set_unknown(struct rd_fact *at, const struct node *node)
 {
-	static const char *const all[] = { "exists", "mode",  "owner", "uid",        "group", "gid",
-		                           "acl",    "major", "minor", "accessible", "open" };
+	static const char *const all[] = {
+		"mode", "owner", "uid", "group", "gid", "acl", "major", "minor", "accessible", "open"
+	};
 
-	for (size_t i = 0; i < RD_ARRAY_SIZE(all); i++) {
-		rd_auto_free char *fact = rd_xasprintf("device.kfd.%s", all[i]);
-
-		rd_fact_set_unknown(facts, fact, node->error, node->path);
-	}
+	for (size_t i = 0; i < RD_ARRAY_SIZE(all); i++)
+		rd_fact_set_unknown(at, all[i], node->error, node->path);
 }
 
 static void do_kfd(struct judge *j, struct node *node)
@@ -410,7 +410,8 @@ static void do_kfd(struct judge *j, struct node *node)
 	if (node->error == -ENOENT) {
 		rd_fact_set_bool(facts, "device.kfd.exists", false, node->path);
 	} else if (node->error < 0) {
-		set_unknown(facts, node);
+		rd_fact_set_unknown(facts, "device.kfd.exists", node->error, node->path);
+		set_unknown(rd_fact_get_mutable(facts, "device.kfd"), node);
 	} else {
 		rd_fact_set_bool(facts, "device.kfd.exists", true, node->path);
 		set_node(j, rd_fact_get_mutable(facts, "device.kfd"), node);
@@ -425,7 +426,10 @@ static void add_render(struct judge *j, const struct node *node)
 
 	rd_fact_set_str(at, "path", node->path, node->path);
 	set_name(at, "gpu", *node->gpu ? node->gpu : NULL, "/sys/class/drm");
-	set_node(j, at, node);
+	if (node->error < 0)
+		set_unknown(at, node);
+	else
+		set_node(j, at, node);
 }
 
 /* The node that stands for a GPU: its own, not a further partition's. */
@@ -480,7 +484,7 @@ static void do_renders(struct judge *j, const struct rd_strv *names, struct node
 		find_gpu(j, &nodes[i]);
 		look(j, &nodes[i]);
 		count_usable(j, &nodes[i]);
-		if (nodes[i].error >= 0)
+		if (nodes[i].error != -ENOENT)
 			add_render(j, &nodes[i]);
 	}
 	for (size_t i = 0; i < rd_fact_count(gpus); i++)

@@ -89,6 +89,7 @@ struct tree {
 	const char *running;  /* the running kernel, "" where it is not known */
 	struct rd_strv links; /* "kernel-K-ARCH" -> "VERSION/K/ARCH", the second alone */
 	int entries;
+	int error; /* what could not be looked into; 0: nothing */
 };
 
 static struct rd_fact *append(struct tree *t, const char *kernel, const char *state, const char *source)
@@ -115,13 +116,18 @@ static bool is_linked(const struct tree *t, const char *kernel)
 	return false;
 }
 
-/* True where one of the architectures below a kernel's folder has modules. */
+/* True where one of the architectures below a kernel's folder has modules, and where that cannot be seen. */
 static bool is_built(struct tree *t, const char *kernel)
 {
+	int r;
+
 	rd_auto_strv struct rd_strv found = RD_STRV_INIT;
 	rd_auto_free char *pattern = rd_xasprintf(TREE "/%s/%s/%s/*/module", t->name, t->version, kernel);
 
-	return rd_sysroot_glob(t->ctx->sysroot, &found, pattern) >= 0 && found.n > 0;
+	r = rd_sysroot_glob(t->ctx->sysroot, &found, pattern);
+	if (r < 0)
+		t->error = r;
+	return r < 0 || found.n > 0;
 }
 
 static void add_log(struct rd_fact *item, const struct build_log *log, const char *path)
@@ -142,7 +148,11 @@ static void take_failure(struct tree *t)
 	rd_auto(build_log_clear) struct build_log log = { 0 };
 	rd_auto_free char *text = NULL;
 
-	if (rd_sysroot_read(t->ctx->sysroot, &text, path) < 0)
+	int r = rd_sysroot_read(t->ctx->sysroot, &text, path);
+
+	if (r < 0 && r != -ENOENT)
+		t->error = r;
+	if (r < 0)
 		return;
 	parse_log(text, &log);
 	if (log.failed && log.kernel && !is_built(t, log.kernel))
@@ -173,8 +183,12 @@ static void take_version(struct tree *t)
 	rd_auto_free char *folder = rd_xasprintf(TREE "/%s/%s", t->name, t->version);
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
 
+	int r = rd_sysroot_list(t->ctx->sysroot, &names, folder);
+
 	t->entries = 0;
-	if (rd_sysroot_list(t->ctx->sysroot, &names, folder) < 0)
+	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+		t->error = r;
+	if (r < 0)
 		return;
 	take_kernels(t, &names);
 	take_failure(t);
@@ -193,10 +207,15 @@ static int take_module(struct rd_probe_ctx *ctx, const char *name, const char *r
 		return 0;
 	for (size_t i = 0; r >= 0 && i < names.n; i++) {
 		rd_auto_free char *target = NULL;
+		int link;
 
-		if (rd_str_has_prefix(names.v[i], "kernel-") &&
-		    rd_sysroot_readlinkf(ctx->sysroot, &target, "%s/%s", folder, names.v[i]) >= 0)
+		if (!rd_str_has_prefix(names.v[i], "kernel-"))
+			continue;
+		link = rd_sysroot_readlinkf(ctx->sysroot, &target, "%s/%s", folder, names.v[i]);
+		if (link >= 0)
 			rd_strv_push(&t.links, target);
+		else if (link != -EINVAL)
+			t.error = link;
 	}
 	for (size_t i = 0; r >= 0 && i < names.n; i++) {
 		t.version = names.v[i];
@@ -204,7 +223,7 @@ static int take_module(struct rd_probe_ctx *ctx, const char *name, const char *r
 			take_version(&t);
 	}
 	rd_strv_clear(&t.links);
-	return r;
+	return r < 0 ? r : t.error;
 }
 
 /* Sources whose package is installed but that DKMS was never told of: half of an installation. */

@@ -229,6 +229,9 @@ static bool never(struct rd_probe_ctx *ctx, const struct rd_fact *gpu, const str
 {
 	unsigned id = gpu_id_of(rd_fact_get_str(gpu, "device_id"));
 
+	/* Where KFD has it, no list counts. */
+	if (rd_fact_get_bool(gpu, "kfd.present"))
+		return false;
 	return gpu_table_before_gcn(ctx->knowledge, id) || gpu_row_true(row, "kfd_refuses") ||
 	       gpu_row_true(gpu_table_legacy(ctx->knowledge, id), "kfd_refuses");
 }

@@ -23,7 +23,8 @@ struct rd_pci_function {
  * so that it is recorded. In a tree libpci is left out: it would follow absolute links out of it. Where it gives up, the files
  * are read alone. Only displays and accelerators (classes 03 and 12) have all their ids; of others the class is sure.
  *
- * Returns the number (caller frees *ret), -ENOENT without /sys/bus/pci/devices, or another negative errno.
+ * Returns the number (caller frees *ret), -ENOENT without /sys/bus/pci/devices, or another negative errno; also where it cannot
+ * be told whether one function is a display, or whose: a GPU must not be missed.
  */
 int rd_pci_list(struct rd_sysroot *sr, struct rd_pci_function **ret, struct rd_error *err) RD_MUST_CHECK;
 

@@ -99,13 +99,18 @@ static bool is_address(const char *name)
 	return sscanf(name, "%8x:%2x:%2x.%1x%n", &domain, &bus, &dev, &func, &end) == 4 && !name[end];
 }
 
-/* Leaves *ret alone where the attribute cannot be read. */
-static void read_id(struct rd_sysroot *sr, const char *address, const char *attribute, uint64_t max, uint64_t *ret)
+/*
+ * Leaves *ret alone where the attribute cannot be read. Returns why nobody knows what it holds; 0 where it was read, is not
+ * there, holds nonsense, or libpci has said it.
+ */
+static int read_id(struct rd_sysroot *sr, const char *address, const char *attribute, uint64_t max, uint64_t *ret)
 {
 	uint64_t value;
+	int r = rd_sysroot_readf_u64(sr, &value, "%s/%s/%s", devices, address, attribute);
 
-	if (rd_sysroot_readf_u64(sr, &value, "%s/%s/%s", devices, address, attribute) == 0 && value <= max)
+	if (r == 0 && value <= max)
 		*ret = value;
+	return r == -ENOENT || r == -EINVAL || r == -ERANGE || *ret ? 0 : r;
 }
 
 static const struct rd_pci_function *find(const struct rd_pci_function *list, int n, const char *address)
@@ -117,27 +122,30 @@ static const struct rd_pci_function *find(const struct rd_pci_function *list, in
 	return NULL;
 }
 
-/* @f holds what libpci said, which stands where a file cannot be read. */
-static void function_read(struct rd_sysroot *sr, const char *address, struct rd_pci_function *f)
+/* @f holds what libpci said, which stands where a file cannot be read. Returns why it is not known what this is; 0: it is. */
+static int function_read(struct rd_sysroot *sr, const char *address, struct rd_pci_function *f)
 {
 	uint64_t class_code = f->class_code, vendor = f->vendor_id, device = f->device_id;
 	uint64_t revision = 0, subsystem_vendor = 0, subsystem_device = 0;
+	int r;
 
 	snprintf(f->address, sizeof(f->address), "%s", address);
-	read_id(sr, address, "class", 0xffffff, &class_code);
+	r = read_id(sr, address, "class", 0xffffff, &class_code);
 	f->class_code = (uint32_t)class_code;
-	if (class_code >> 16 != 0x03 && class_code >> 16 != 0x12)
-		return;
-	read_id(sr, address, "vendor", 0xffff, &vendor);
-	read_id(sr, address, "device", 0xffff, &device);
-	read_id(sr, address, "revision", 0xff, &revision);
-	read_id(sr, address, "subsystem_vendor", 0xffff, &subsystem_vendor);
-	read_id(sr, address, "subsystem_device", 0xffff, &subsystem_device);
+	if (r < 0 || (class_code >> 16 != 0x03 && class_code >> 16 != 0x12))
+		return r;
+	r = read_id(sr, address, "vendor", 0xffff, &vendor);
+	if (r == 0)
+		r = read_id(sr, address, "device", 0xffff, &device);
+	(void)read_id(sr, address, "revision", 0xff, &revision);
+	(void)read_id(sr, address, "subsystem_vendor", 0xffff, &subsystem_vendor);
+	(void)read_id(sr, address, "subsystem_device", 0xffff, &subsystem_device);
 	f->vendor_id = (uint16_t)vendor;
 	f->device_id = (uint16_t)device;
 	f->revision = (uint8_t)revision;
 	f->subsystem_vendor_id = (uint16_t)subsystem_vendor;
 	f->subsystem_device_id = (uint16_t)subsystem_device;
+	return r;
 }
 
 int rd_pci_list(struct rd_sysroot *sr, struct rd_pci_function **ret, struct rd_error *err)
@@ -163,9 +171,15 @@ int rd_pci_list(struct rd_sysroot *sr, struct rd_pci_function **ret, struct rd_e
 			continue;
 		if (k)
 			list[n] = *k;
-		function_read(sr, names.v[i], &list[n++]);
+		r = function_read(sr, names.v[i], &list[n++]);
+		if (r < 0)
+			break;
 	}
 	free(known);
+	if (r < 0) {
+		free(list);
+		return rd_error_set(err, r, "cannot tell what is in '%s': %s", devices, rd_strerror(r));
+	}
 	*ret = list;
 	return n;
 }

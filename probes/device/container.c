@@ -60,7 +60,7 @@ static void list_gids(const struct rd_fact *facts, struct rd_strv *ret)
 /* "--device /dev/kfd --device /dev/dri/renderD128 --group-add 992" */
 static void add_options(struct rd_strbuf *sb, const struct rd_strv *nodes, const struct rd_strv *gids)
 {
-	rd_strbuf_add(sb, " --device /dev/kfd");
+	rd_strbuf_add(sb, "--device /dev/kfd");
 	if (nodes->n > NODES_MAX)
 		rd_strbuf_add(sb, " --device /dev/dri");
 	for (size_t i = 0; nodes->n <= NODES_MAX && i < nodes->n; i++)
@@ -80,26 +80,47 @@ static void join(struct rd_strbuf *sb, const struct rd_strv *list, const char *o
 		rd_strbuf_add(sb, otherwise);
 }
 
+static bool has_sign(const struct rd_fact *facts, const char *sign)
+{
+	const struct rd_fact *signs = rd_fact_get(facts, "host.container_signs");
+
+	for (size_t i = 0; i < rd_fact_count(signs); i++)
+		if (rd_streq(rd_fact_str(rd_fact_at(signs, i)), sign))
+			return true;
+	return false;
+}
+
+/* Engines that take docker's options. */
+static void describe_docker(const struct rd_fact *facts, const struct rd_strv *nodes, const struct rd_strv *gids,
+                            struct rd_strbuf *sb)
+{
+	struct rd_strv keep = { .v = (char *[]){ (char *)"keep-groups" }, .n = 1 };
+	bool podman = rd_streq(rd_fact_get_str(facts, "host.container"), "podman");
+	bool rootless = rd_fact_get_bool(facts, "host.user_namespace.active");
+	bool distrobox = has_sign(facts, "environment DISTROBOX_ENTER_PATH");
+
+	if (distrobox) {
+		rd_strbuf_add(sb, "distrobox create --additional-flags \"");
+		add_options(sb, nodes, podman && rootless ? &keep : gids);
+		rd_strbuf_add(sb, "\" ...");
+		return;
+	}
+	/* A rootless docker cannot keep the groups of who started it. */
+	rd_strbuf_add(sb, podman ? "podman run " : rootless ? "sudo docker run " : "docker run ");
+	add_options(sb, nodes, podman && rootless ? &keep : gids);
+	rd_strbuf_add(sb, podman || !rootless ? " ..." : " ... (an engine that runs as root)");
+}
+
 static void describe(const struct rd_fact *facts, struct rd_strbuf *sb)
 {
-	const char *kind = rd_fact_get_str(facts, "host.container");
-	bool namespace = rd_fact_get_bool(facts, "host.user_namespace.active");
+	const char *kind = rd_fact_get_str(facts, "host.container"), *gid;
 	rd_auto_strv struct rd_strv nodes = RD_STRV_INIT, gids = RD_STRV_INIT;
-	const char *gid;
 
 	list_nodes(facts, &nodes);
 	list_gids(facts, &gids);
 	gid = gids.n ? gids.v[0] : "$(stat -c %g /dev/kfd)";
-	if (rd_streq(kind, "podman") && namespace) {
-		struct rd_strv keep = { .v = (char *[]){ (char *)"keep-groups" }, .n = 1 };
-
-		rd_strbuf_add(sb, "podman run");
-		add_options(sb, &nodes, &keep);
-		rd_strbuf_add(sb, " ...");
-	} else if (rd_streq(kind, "docker") && namespace) {
-		rd_strbuf_add(sb, "sudo docker run");
-		add_options(sb, &nodes, &gids);
-		rd_strbuf_add(sb, " ... (an engine that runs as root: a rootless one cannot keep the host's groups)");
+	if (rd_streq(kind, "docker") || rd_streq(kind, "podman")) {
+		describe_docker(facts, &nodes, &gids, sb);
 	} else if (rd_streq(kind, "k8s")) {
 		rd_strbuf_add(
 			sb,
@@ -114,9 +135,9 @@ static void describe(const struct rd_fact *facts, struct rd_strbuf *sb)
 	} else if (rd_streq(kind, "apptainer")) {
 		rd_strbuf_add(sb, "apptainer exec --rocm --bind /dev/kfd,/dev/dri IMAGE ...");
 	} else {
-		rd_strbuf_addf(sb, "%s run", rd_streq(kind, "podman") ? "podman" : "docker");
-		add_options(sb, &nodes, &gids);
-		rd_strbuf_add(sb, " ...");
+		rd_strbuf_add(sb, "pass /dev/kfd and ");
+		join(sb, &nodes, "/dev/dri");
+		rd_strbuf_addf(sb, " into the container, with group %s", gid);
 	}
 }
 

@@ -549,11 +549,35 @@ static void set_join(struct rd_fact *facts)
 	rd_fact_set_str(facts, "device.join_groups", join, "/etc/group");
 }
 
+/* "render (992)": the groups for want of which a node stays closed. */
+static void set_closed(struct rd_fact *facts)
+{
+	const struct rd_fact *nodes = rd_fact_get(facts, "device.nodes");
+	rd_auto_strv struct rd_strv texts = RD_STRV_INIT;
+
+	rd_fact_set_list(facts, "device.closed_groups", "/dev");
+	for (size_t i = 0; i < rd_fact_count(nodes); i++) {
+		const struct rd_fact *node = rd_fact_at(nodes, i);
+		const char *name = rd_fact_get_str(node, "group");
+		rd_auto_free char *text = NULL;
+
+		if (!rd_streq(rd_fact_get_str(node, "denied_by"), "group"))
+			continue;
+		text = rd_xasprintf("%s%s%lld%s", name, *name ? " (" : "", (long long)rd_fact_get_int(node, "gid"),
+		                    *name ? ")" : "");
+		if (rd_strv_has(&texts, text))
+			continue;
+		rd_strv_push(&texts, text);
+		rd_fact_append_str(facts, "device.closed_groups", text, rd_fact_get_str(node, "path"));
+	}
+}
+
 static void do_groups(struct judge *j, const struct node *kfd, const struct node *nodes, size_t n)
 {
 	if (!j->known) {
 		rd_fact_set_unknown(j->ctx->facts, "device.groups", -ENODATA, "user");
 		rd_fact_set_unknown(j->ctx->facts, "device.join_groups", -ENODATA, "user");
+		rd_fact_set_unknown(j->ctx->facts, "device.closed_groups", -ENODATA, "user");
 		return;
 	}
 	rd_fact_set_list(j->ctx->facts, "device.groups", "/dev");
@@ -561,6 +585,7 @@ static void do_groups(struct judge *j, const struct node *kfd, const struct node
 	for (size_t i = 0; i < n; i++)
 		add_group(j, &nodes[i]);
 	set_join(j->ctx->facts);
+	set_closed(j->ctx->facts);
 }
 
 /* ---- all of it ---- */
@@ -664,6 +689,8 @@ const struct rd_probe rd_probe_device_nodes = {
 			{ "device.groups[].needed", RD_BOOL, "a node stays closed for want of it", "stat, getgroups" },
 			{ "device.join_groups", RD_STR, "named groups that the user would have to join, separated by commas",
 	                  "/etc/group" },
+			{ "device.closed_groups[]", RD_STRS, "groups for want of which a node stays closed: name (number)",
+	                  "stat" },
 			{ "device.gpu_nodes_given", RD_INT, "KFD nodes of GPUs that may be read",
 	                  "/sys/class/kfd/kfd/topology/nodes" },
 			{ "device.gpu_nodes_closed", RD_INT, "KFD nodes that a device cgroup closes",

@@ -25,7 +25,7 @@ struct verdict {
 	int error; /* why a place that would have told could not be read */
 };
 
-enum { WEAK = 1, STRONG = 2, PROOF = 3 };
+enum { REMARK = 0, WEAK = 1, STRONG = 2, PROOF = 3 };
 
 static RD_PRINTF(4, 5) void add_sign(struct verdict *v, int weight, const char *kind, const char *format, ...)
 {
@@ -96,6 +96,9 @@ static void look_at_environment(struct rd_sysroot *sr, struct verdict *v)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(variables); i++)
 		if (rd_sysroot_getenv(sr, &value, variables[i].name) == 1)
 			add_sign(v, PROOF, variables[i].kind, "environment %s", variables[i].name);
+	/* Says nothing of the engine, but by what the container has to be made again. */
+	if (rd_sysroot_getenv(sr, &value, "DISTROBOX_ENTER_PATH") == 1)
+		add_sign(v, REMARK, NULL, "environment DISTROBOX_ENTER_PATH");
 	if (rd_sysroot_getenv(sr, &value, "container") == 1)
 		look_at_word(v, value, "environment container");
 }

@@ -20,8 +20,11 @@ static void set_space(struct rd_probe_ctx *ctx, const char *place, const char *p
 	uint64_t available, size;
 	int r;
 
-	rd_fact_set_str(facts, path_fact, path, path);
 	r = rd_sysroot_fs_free(ctx->sysroot, &available, &size, path);
+	/* A service's user may name a home that nobody made. */
+	if (r == -ENOENT)
+		return;
+	rd_fact_set_str(facts, path_fact, path, path);
 	if (r < 0) {
 		rd_fact_set_unknown(facts, available_fact, r, path);
 		rd_fact_set_unknown(facts, size_fact, r, path);

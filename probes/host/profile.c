@@ -67,8 +67,7 @@ static int set_members(struct rd_fact *facts, const cJSON *profile, const char *
 	const cJSON *member;
 	int r = 0;
 
-	cJSON_ArrayForEach(member, cJSON_GetObjectItemCaseSensitive(profile, key))
-	{
+	cJSON_ArrayForEach (member, cJSON_GetObjectItemCaseSensitive(profile, key)) {
 		int failed = set_member(facts, member, source);
 
 		if (failed < 0)

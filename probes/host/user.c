@@ -32,6 +32,22 @@ static void append_group(struct rd_fact *facts, const char *list, uint32_t gid, 
 		rd_fact_set_absent(item, "name", "/etc/group");
 }
 
+/* The same as one line for people: "video (44)". */
+static void set_texts(struct rd_fact *facts, const char *list, const char *texts, const char *source)
+{
+	const struct rd_fact *groups = rd_fact_get(facts, list);
+
+	rd_fact_set_list(facts, texts, source);
+	for (size_t i = 0; i < rd_fact_count(groups); i++) {
+		const struct rd_fact *item = rd_fact_at(groups, i);
+		const char *name = rd_fact_get_str(item, "name");
+		rd_auto_free char *text = rd_xasprintf("%s%s%lld%s", name, *name ? " (" : "",
+		                                       (long long)rd_fact_get_int(item, "gid"), *name ? ")" : "");
+
+		rd_fact_append_str(facts, texts, text, source);
+	}
+}
+
 static void set_groups(struct rd_fact *facts, const struct rd_user *user, const struct rd_accounts *accounts)
 {
 	rd_auto_free uint32_t *gids = rd_xcalloc(user->groups_n + 1, sizeof(*gids));
@@ -52,6 +68,7 @@ static void set_groups(struct rd_fact *facts, const struct rd_user *user, const 
 			name = rd_accounts_group_name(accounts, gids[i]);
 		append_group(facts, "host.user.groups", gids[i], name, "getgroups");
 	}
+	set_texts(facts, "host.user.groups", "host.user.session_groups", "getgroups");
 }
 
 /* The groups that the files give him at his next login. */
@@ -66,6 +83,13 @@ static void set_membership(struct rd_fact *facts, const char *name, const struct
 		if (i == 0 || gids[i] != gids[i - 1])
 			append_group(facts, "host.user.member_of", gids[i], rd_accounts_group_name(accounts, gids[i]),
 			             "/etc/group");
+	set_texts(facts, "host.user.member_of", "host.user.file_groups", "/etc/group");
+}
+
+static void unknown_membership(struct rd_fact *facts, int r)
+{
+	rd_fact_set_unknown(facts, "host.user.member_of", r, "/etc/group");
+	rd_fact_set_unknown(facts, "host.user.file_groups", r, "/etc/group");
 }
 
 static int set_user(struct rd_probe_ctx *ctx)
@@ -90,7 +114,7 @@ static int set_user(struct rd_probe_ctx *ctx)
 	rd_fact_set_int(ctx->facts, "host.user.gid", user->gid, "getegid");
 	set_groups(ctx->facts, user, accounts);
 	if (a < 0)
-		rd_fact_set_unknown(ctx->facts, "host.user.member_of", a, "/etc/group");
+		unknown_membership(ctx->facts, a);
 	else if (name)
 		set_membership(ctx->facts, name, accounts);
 	return 0;
@@ -203,6 +227,8 @@ const struct rd_probe rd_probe_host_user = {
 	                  "/etc/passwd, /etc/group" },
 			{ "host.user.member_of[].gid", RD_INT, "the group's number", "/etc/group" },
 			{ "host.user.member_of[].name", RD_STR, "its name", "/etc/group" },
+			{ "host.user.session_groups[]", RD_STRS, "the same in words: name (number)", "getgroups" },
+			{ "host.user.file_groups[]", RD_STRS, "groups of a new login in words: name (number)", "/etc/group" },
 			{ "host.user.overrides_modes", RD_BOOL, "he opens files whatever their mode (root, CAP_DAC_OVERRIDE)",
 	                  "/proc/self/status" },
 			{ "host.process_uid", RD_INT, "the user as whom the examined process runs", "/proc/self/status" },

@@ -397,6 +397,21 @@ static bool is_linked(struct rd_probe_ctx *ctx, const struct rd_fact *item)
 	return false;
 }
 
+/* The command that makes the names without a release: a link, or the alternatives that the layout from 7.14 on uses. */
+static void set_link_command(struct rd_fact *item)
+{
+	const char *root = rd_fact_get_str(item, "root");
+	rd_auto_free char *command = NULL;
+
+	if (rd_streq(rd_fact_get_str(item, "layout"), "core"))
+		command = rd_xasprintf("sudo update-alternatives --install /opt/rocm/lib rocm-lib %s/lib 100 && "
+		                       "sudo update-alternatives --install /opt/rocm/bin rocm-bin %s/bin 100",
+		                       root, root);
+	else if (rd_streq(rd_fact_get_str(item, "layout"), "classic"))
+		command = rd_xasprintf("sudo ln -sfn %s /opt/rocm", root);
+	rd_fact_set_str(item, "link_command", command ? command : "", root);
+}
+
 static int run(struct rd_probe_ctx *ctx)
 {
 	static const char *const links[] = { "/opt/rocm",     "/opt/rocm/bin",  "/opt/rocm/core",        "/opt/rocm/include",
@@ -424,6 +439,7 @@ static int run(struct rd_probe_ctx *ctx)
 		struct rd_fact *item = rd_fact_at_mutable(list, i);
 
 		rd_fact_set_bool(item, "linked", is_linked(ctx, item), "/opt/rocm");
+		set_link_command(item);
 	}
 	return 0;
 }
@@ -450,6 +466,7 @@ const struct rd_probe rd_probe_runtime_roots = {
 	                  "the path" },
 			{ "runtime.rocm[].linked", RD_BOOL, "a name without a release leads there (/opt/rocm, /opt/rocm/lib)",
 	                  "/opt/rocm" },
+			{ "runtime.rocm[].link_command", RD_STR, "command that makes such a name", "the path" },
 			{ "runtime.rocm[].hsa_runtime", RD_STR, "its libhsa-runtime64.so.1", IN_ROOT },
 			{ "runtime.rocm[].hip_runtime", RD_STR, "its libamdhip64", IN_ROOT },
 			{ "runtime.rocm[].hipcc", RD_BOOL, "bin/hipcc is there", IN_ROOT },

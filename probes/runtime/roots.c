@@ -213,7 +213,8 @@ static bool has_clang(struct rd_probe_ctx *ctx, const char *root)
 		return false;
 	if (rd_sysroot_glob(ctx->sysroot, &found, "/usr/bin/clang-*") < 0 ||
 	    rd_sysroot_glob(ctx->sysroot, &found, "/usr/lib/llvm-*/bin/clang") < 0 ||
-	    rd_sysroot_glob(ctx->sysroot, &found, "/usr/lib64/rocm/llvm/bin/clang") < 0)
+	    rd_sysroot_glob(ctx->sysroot, &found, "/usr/lib64/rocm/llvm/bin/clang") < 0 ||
+	    rd_sysroot_glob(ctx->sysroot, &found, "/usr/lib64/llvm*/bin/clang") < 0)
 		return false;
 	return found.n > 0;
 }
@@ -414,8 +415,7 @@ static void set_link_command(struct rd_fact *item)
 
 static int run(struct rd_probe_ctx *ctx)
 {
-	static const char *const links[] = { "/opt/rocm",     "/opt/rocm/bin",  "/opt/rocm/core",        "/opt/rocm/include",
-		                             "/opt/rocm/lib", "/opt/rocm/llvm", "/etc/alternatives/rocm" };
+	static const char *const links[] = { "/opt/rocm/bin", "/opt/rocm/core", "/opt/rocm/include", "/opt/rocm/lib" };
 	rd_auto_strv struct rd_strv roots = RD_STRV_INIT;
 	struct rd_fact *list;
 	int r, error = 0;
@@ -431,8 +431,12 @@ static int run(struct rd_probe_ctx *ctx)
 		return error;
 	}
 	rd_fact_set_list(ctx->facts, "runtime.links", "/opt/rocm");
-	for (size_t i = 0; i < RD_ARRAY_SIZE(links); i++)
-		add_link(ctx, links[i]);
+	add_link(ctx, "/opt/rocm");
+	add_link(ctx, "/etc/alternatives/rocm");
+	/* Behind a link these are a release's own affair: without its compiler, its "llvm" leads nowhere. */
+	if (!rd_fact_count(rd_fact_get(ctx->facts, "runtime.links")))
+		for (size_t i = 0; i < RD_ARRAY_SIZE(links); i++)
+			add_link(ctx, links[i]);
 	set_default_root(ctx);
 	list = rd_fact_get_mutable(ctx->facts, "runtime.rocm");
 	for (size_t i = 0; i < rd_fact_count(list); i++) {

@@ -167,6 +167,14 @@ int rd_sysroot_environ(struct rd_sysroot *sr, struct rd_strv *ret) RD_MUST_CHECK
 int rd_sysroot_set_user(struct rd_sysroot *sr, const char *name, struct rd_error *err) RD_MUST_CHECK;
 
 /*
+ * Overlay, for planning: a file as a step would leave it, seen by every read of text, stat and listing until the overlay is
+ * cleared. Nothing is written.
+ * @text: NULL: the file is gone
+ */
+void rd_sysroot_overlay(struct rd_sysroot *sr, const char *path, const char *text);
+void rd_sysroot_overlay_clear(struct rd_sysroot *sr);
+
+/*
  * Recording: every path asked for, and the answer. A recorder outlives the sysroot's use of it; NULL stops recording.
  * @what: 'r' read, 'l' listing, 'k' link, 's' stat, 'x' existence, 'o' open of a node, 'b' binary file
  * @result: 0 or more, or the negative errno

@@ -12,6 +12,10 @@
 struct rd_guard;
 struct rd_manifest;
 
+struct rd_overlay {
+	char *path, *text; /* text NULL: the file is gone */
+};
+
 struct rd_sysroot {
 	char *dir;
 	bool live;
@@ -21,6 +25,8 @@ struct rd_sysroot {
 	struct rd_guard *guard;
 	struct rd_recorder *recorder;
 	uint64_t bytes_read;
+	struct rd_overlay *overlay;
+	size_t overlay_n;
 	/* Folders that are mount points on a host: does the tree know what is in them? -1 not looked yet. */
 	int told[3];
 	/* Filled when first asked for. */
@@ -52,3 +58,9 @@ int rd_live_serve(char op, const char *path, char *data);
 /* user.c */
 int rd_user_live(struct rd_sysroot *sr, struct rd_user *ret) RD_MUST_CHECK;
 int rd_user_by_name(struct rd_sysroot *sr, const char *name, struct rd_user *ret) RD_MUST_CHECK;
+
+/* overlay.c */
+/* 1 and the text (NULL: gone) where the overlay has the path, else 0. */
+int rd_overlay_find(const struct rd_sysroot *sr, const char *path, const char **ret);
+/* Add and drop the names that the overlay has right below a folder; true where it adds any. */
+bool rd_overlay_names(const struct rd_sysroot *sr, const char *dir, struct rd_strv *names);

@@ -125,6 +125,7 @@ struct rd_sysroot *rd_sysroot_free(struct rd_sysroot *sr)
 	if (!sr)
 		return NULL;
 	rd_guard_free(sr->guard);
+	rd_sysroot_overlay_clear(sr);
 	rd_manifest_free(sr->manifest);
 	rd_user_clear(&sr->user);
 	free(sr->uname.release);
@@ -188,9 +189,16 @@ static void convert_stat(const struct stat *st, struct rd_stat *ret)
 static int do_stat(struct rd_sysroot *sr, const char *path, struct rd_stat *ret)
 {
 	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
+	const char *text;
 	struct stat st;
 	int r;
 
+	if (rd_overlay_find(sr, path, &text)) {
+		if (!text)
+			return -ENOENT;
+		*ret = (struct rd_stat){ .type = RD_STAT_FILE, .mode = 0644, .size_bytes = strlen(text), .dev = UINT64_MAX };
+		return 0;
+	}
 	r = rd_tree_stat(sr, path, false, &st);
 	if (r == 0)
 		convert_stat(&st, ret);
@@ -255,9 +263,17 @@ static int open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 static int do_read(struct rd_sysroot *sr, const char *path, char **ret, size_t *ret_len)
 {
 	rd_auto_close int fd = -1;
+	const char *text;
 	struct stat st;
 	int r;
 
+	if (rd_overlay_find(sr, path, &text)) {
+		if (!text)
+			return -ENOENT;
+		*ret = rd_xstrdup(text);
+		*ret_len = strlen(text);
+		return 0;
+	}
 	fd = open_file(sr, path, &st);
 	if (fd < 0)
 		return fd;
@@ -353,6 +369,8 @@ int rd_sysroot_list(struct rd_sysroot *sr, struct rd_strv *ret, const char *dir)
 	if (r < 0)
 		return r;
 	r = do_list(sr, p, &names);
+	if (rd_overlay_names(sr, p, &names) && r == -ENOENT)
+		r = 0;
 	if (r == 0) {
 		rd_strv_sort(&names);
 		for (size_t i = 0; i < names.n; i++) {

@@ -1,0 +1,62 @@
+/*
+ * Changing files: used by the applier (core/apply.c and core/transaction.c) and by nothing else.
+ *
+ * No link is followed, neither on the way to a file nor at its end: a path that leads through one is refused with -ELOOP.
+ * Contents are put in place by rename, never edited in place; owner, mode, extended attributes and with them the security
+ * label of what is there are kept.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "rocm-doctor/macros.h"
+
+struct rd_error;
+struct rd_strv;
+struct rd_sysroot;
+
+enum rd_image_kind { RD_IMAGE_NONE, RD_IMAGE_FILE, RD_IMAGE_LINK };
+
+/* All that is needed to put a path back as it was. */
+struct rd_image {
+	enum rd_image_kind kind;
+	char *content; /* of a file, len bytes and a NUL; of a link its target */
+	size_t len;
+	unsigned mode;
+	uid_t uid;
+	gid_t gid;
+	struct timespec mtime;
+	struct rd_image_xattr {
+		char *name;
+		char *value;
+		size_t len;
+	} * xattrs;
+	size_t xattrs_n;
+};
+
+/* What a path is now. -EINVAL for anything but a regular file, a link or nothing. */
+int rd_edit_capture(struct rd_sysroot *sr, const char *path, struct rd_image *ret, struct rd_error *err) RD_MUST_CHECK;
+void rd_image_release(struct rd_image *image);
+
+/*
+ * rd_edit_put - make a path what an image says: content and attributes
+ * @tag: part of the temporary file's name, so that a later run can remove what a killed one left
+ * @ret_made: folders that had to be made, outermost first; NULL: do not make any
+ */
+int rd_edit_put(struct rd_sysroot *sr, const char *path, const struct rd_image *image, const char *tag,
+                struct rd_strv *ret_made, struct rd_error *err) RD_MUST_CHECK;
+
+/* A value of sysfs or procfs, in place. */
+int rd_edit_value(struct rd_sysroot *sr, const char *path, const char *value, struct rd_error *err) RD_MUST_CHECK;
+
+/* Remove what a killed rd_edit_put() of this path and tag left behind. */
+void rd_edit_sweep(struct rd_sysroot *sr, const char *path, const char *tag);
+
+/* Remove a folder that was made, where it is empty. */
+int rd_edit_rmdir(struct rd_sysroot *sr, const char *path) RD_MUST_CHECK;
+
+/* Owner of a path, for running something in its name. */
+int rd_edit_owner(struct rd_sysroot *sr, const char *path, uid_t *ret_uid, gid_t *ret_gid, struct rd_error *err) RD_MUST_CHECK;

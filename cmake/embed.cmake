@@ -1,5 +1,5 @@
 # cmake -DOUTPUT=FILE -DROOT=DIR -DFILES=LIST -P embed.cmake: JSON files as byte arrays, each with the name that an
-# overriding file would have below rules/, tables/ or profiles/.
+# overriding file would have below rules/, fixes/, tables/ or profiles/.
 
 set(arrays "")
 set(rows "")
@@ -8,6 +8,8 @@ foreach(file ${FILES})
   file(RELATIVE_PATH path ${ROOT} ${file})
   if(path MATCHES "^probes/([^/]+)/rules.json$")
     set(name "rules/${CMAKE_MATCH_1}.json")
+  elseif(path MATCHES "^fixes/([^/]+)$")
+    set(name "fixes/${CMAKE_MATCH_1}")
   elseif(path MATCHES "^src/knowledge/(tables|profiles)/([^/]+)$")
     set(name "${CMAKE_MATCH_1}/${CMAKE_MATCH_2}")
   else()

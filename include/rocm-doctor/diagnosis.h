@@ -29,6 +29,8 @@ struct rd_finding {
 	enum rd_tri state; /* TRUE: a finding; UNKNOWN: undetermined or masked */
 	bool masked;       /* unknown, and a true cause stands above it */
 	char *subject;     /* NULL: the host */
+	const struct rd_fact **items; /* of for_each that it is about; none for a rule of the host */
+	size_t items_n;
 	char *title, *detail;
 	char **gpus; /* sorted addresses */
 	size_t gpus_n;

@@ -1,6 +1,6 @@
 /*
  * Knowledge: rules, tables and profiles as JSON, built in and overridable. Later wins: built in, /usr/share/rocm-doctor,
- * /etc/rocm-doctor, --rules DIR..., each with rules/ tables/ profiles/. A file of the same name replaces the file (empty, or a
+ * /etc/rocm-doctor, --rules DIR..., each with rules/ fixes/ tables/ profiles/. A file of the same name replaces the file (empty, or a
  * link to /dev/null: masks it); then a rule of the same id replaces the rule.
  */
 #pragma once
@@ -55,6 +55,23 @@ struct rd_rule {
 	const char *origin;                                        /* file it came from */
 };
 
+/* One named fix: what to do, in terms of actions. Texts are templates over the facts and over the finding's item. */
+struct rd_fix {
+	const char *id; /* "unblacklist-amdgpu" */
+	const char *summary;
+	struct rd_fix_action {
+		const char *name;      /* "modprobe.unblacklist" */
+		const char *condition; /* an expression; NULL: always */
+		struct rd_fix_arg {
+			const char *name, *text;
+		} *args;
+		size_t args_n;
+	} *actions;
+	size_t actions_n;
+	const char **advice; /* NULL-terminated: what no action can do */
+	const char *origin;
+};
+
 /*
  * rd_knowledge_load - read the built-in records and those of further directories
  * @dirs: further directories in rising rank, NULL: none
@@ -76,6 +93,9 @@ const struct rd_rule *rd_knowledge_rule(const struct rd_knowledge *k, const char
 
 /* Whether an edge says that @effect can follow from @cause. */
 bool rd_knowledge_explains(const struct rd_knowledge *k, const struct rd_rule *cause, const struct rd_rule *effect);
+const struct rd_fix *rd_knowledge_fix(const struct rd_knowledge *k, const char *id);
+/* By id. */
+size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *const **ret);
 
 /* tables/<name>.json, NULL where there is none; parsed at first use. Case-sensitive getters only. */
 const struct cJSON *rd_knowledge_table(const struct rd_knowledge *k, const char *name);

@@ -93,6 +93,12 @@ static void evidence_of_rule(struct rd_finding *f, const struct rd_fact *facts, 
 	}
 }
 
+static void add_item(struct rd_finding *f, const struct rd_fact *item)
+{
+	f->items = rd_xreallocarray(f->items, f->items_n + 1, sizeof(*f->items));
+	f->items[f->items_n++] = item;
+}
+
 static char *render(const struct rd_template *t, const struct rd_fact *facts, const struct rd_fact *item)
 {
 	struct rd_strbuf sb = RD_STRBUF_INIT;
@@ -205,6 +211,7 @@ static void free_finding(struct rd_finding *f)
 		free(f->evidence[i].source);
 	}
 	free(f->gpus);
+	free(f->items);
 	free(f->next);
 	free(f->evidence);
 	free(f->subject);
@@ -239,6 +246,8 @@ static bool merge_into_earlier(struct rd_diagnosis *d, struct instance *in, size
 			add_evidence(earlier, rd_xstrdup(in->finding.evidence[j].fact), in->finding.evidence[j].value);
 		for (size_t j = 0; j < in->finding.gpus_n; j++)
 			add_gpu(earlier, in->finding.gpus[j]);
+		for (size_t j = 0; j < in->finding.items_n; j++)
+			add_item(earlier, in->finding.items[j]);
 		if (earlier->gpus_n > 1)
 			qsort(earlier->gpus, earlier->gpus_n, sizeof(*earlier->gpus), by_text);
 		return true;
@@ -260,6 +269,8 @@ static void apply(struct rd_diagnosis *d, size_t rule_index, const struct rd_fac
 		if (!in->finding.evidence_n)
 			evidence_of_trace(&in->finding, &trace);
 		word(&in->finding, d->facts, item);
+		if (item)
+			add_item(&in->finding, item);
 		if (merge_into_earlier(d, in, first)) {
 			d->n--;
 			free_instance(in);

@@ -24,6 +24,8 @@ struct rd_knowledge {
 	size_t files_n, files_allocated;
 	struct rd_rule **rules; /* by layer, then id */
 	size_t rules_n, rules_allocated;
+	struct rd_fix **fixes; /* by id */
+	size_t fixes_n, fixes_allocated;
 	/* explains[cause * rules_n + effect]: the edges, both spellings merged and globs resolved. */
 	bool *explains;
 	/* Indexes of rules, causes before effects. */
@@ -35,6 +37,12 @@ struct rd_knowledge {
 struct rd_rule *rd_rule_parse(const struct cJSON *json, const char *origin, const char *where, const struct rd_schema *schema,
                               struct rd_error *err);
 struct rd_rule *rd_rule_free(struct rd_rule *rule);
+
+/* Parse one fix record. NULL with the reason in @err. */
+struct rd_fix *rd_fix_parse(const struct cJSON *json, const char *origin, const char *where, struct rd_error *err);
+struct rd_fix *rd_fix_free(struct rd_fix *fix);
+/* A fix's texts as each rule that names it would see them: paths, types and actions exist. */
+int rd_fix_check(const struct rd_knowledge *k, const struct rd_rule *rule, const struct rd_fix *fix, struct rd_error *err);
 
 /* Merge the edges and put the rules in order. -ELOOP for a cycle, -ENOENT for an id that no rule has. */
 int rd_knowledge_connect(struct rd_knowledge *k, struct rd_error *err);

@@ -22,7 +22,7 @@
 /* A rule or table file larger than this is no rule or table file. */
 #define FILE_MAX ((size_t)8 << 20)
 
-static const char *const kinds[] = { "profiles", "rules", "tables" };
+static const char *const kinds[] = { "fixes", "profiles", "rules", "tables" };
 
 static struct rd_knowledge_file *find_file(const struct rd_knowledge *k, const char *name)
 {
@@ -166,33 +166,64 @@ static int check_schema(const struct rd_knowledge_file *file, const char *wanted
 	return 0;
 }
 
-static int load_rules(struct rd_knowledge *k, struct rd_knowledge_file *file, struct rd_error *err)
+static void put_fix(struct rd_knowledge *k, struct rd_fix *fix)
+{
+	for (size_t i = 0; i < k->fixes_n; i++) {
+		if (rd_streq(k->fixes[i]->id, fix->id)) {
+			rd_fix_free(k->fixes[i]);
+			k->fixes[i] = fix;
+			return;
+		}
+	}
+	RD_GROW(k->fixes, k->fixes_n, k->fixes_allocated);
+	k->fixes[k->fixes_n++] = fix;
+}
+
+static bool put_record(struct rd_knowledge *k, const cJSON *json, const char *kind, const char *origin, const char *where,
+		       struct rd_error *err)
+{
+	struct rd_rule *rule;
+	struct rd_fix *fix;
+
+	if (rd_streq(kind, "rules")) {
+		rule = rd_rule_parse(json, origin, where, k->schema, err);
+		if (rule)
+			put_rule(k, rule);
+		return rule;
+	}
+	fix = rd_fix_parse(json, origin, where, err);
+	if (fix)
+		put_fix(k, fix);
+	return fix;
+}
+
+/* A file of rules or of fixes: {"schema": "rocm-doctor/KIND/1", KIND: [...]}. */
+static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, const char *kind, struct rd_error *err)
 {
 	const char *origin = rd_streq(file->origin, "built in") ? file->name : file->origin;
-	const cJSON *rules, *child;
+	rd_auto_free char *schema = rd_xasprintf("rocm-doctor/%s/1", kind);
+	const cJSON *records, *child;
 	size_t index = 0;
 
 	file->json = rd_json_parse(file->text, origin, err);
-	if (!file->json || check_schema(file, "rocm-doctor/rules/1", err) < 0)
+	if (!file->json || check_schema(file, schema, err) < 0)
 		return -EINVAL;
-	rules = cJSON_GetObjectItemCaseSensitive(file->json, "rules");
-	if (!cJSON_IsArray(rules))
-		return rd_error_set(err, -EINVAL, "%s: /rules: an array is wanted", origin);
+	records = cJSON_GetObjectItemCaseSensitive(file->json, kind);
+	if (!cJSON_IsArray(records))
+		return rd_error_set(err, -EINVAL, "%s: /%s: an array is wanted", origin, kind);
 	cJSON_ArrayForEach(child, file->json)
 	{
-		if (!rd_streq(child->string, "schema") && !rd_streq(child->string, "rules"))
-			return rd_error_set(err, -EINVAL, "%s: /%s: no such key in a file of rules", origin, child->string);
+		if (!rd_streq(child->string, "schema") && !rd_streq(child->string, kind))
+			return rd_error_set(err, -EINVAL, "%s: /%s: no such key in a file of %s", origin, child->string, kind);
 	}
-	cJSON_ArrayForEach(child, rules)
+	cJSON_ArrayForEach(child, records)
 	{
-		rd_auto_free char *where = rd_xasprintf("/rules/%zu", index++);
-		struct rd_rule *rule = rd_rule_parse(child, origin, where, k->schema, err);
+		rd_auto_free char *where = rd_xasprintf("/%s/%zu", kind, index++);
 
-		if (!rule)
+		if (!put_record(k, child, kind, origin, where, err))
 			return -EINVAL;
-		put_rule(k, rule);
 	}
-	/* The rules have all that is of use. */
+	/* The records have all that is of use. */
 	cJSON_Delete(file->json);
 	file->json = NULL;
 	return 0;
@@ -205,15 +236,46 @@ static int by_layer_and_id(const void *a, const void *b)
 	return x->layer != y->layer ? (int)x->layer - (int)y->layer : strcmp(x->id, y->id);
 }
 
-static int load_all_rules(struct rd_knowledge *k, struct rd_error *err)
+static int by_fix_id(const void *a, const void *b)
+{
+	return strcmp((*(struct rd_fix *const *)a)->id, (*(struct rd_fix *const *)b)->id);
+}
+
+static int load_all_records(struct rd_knowledge *k, struct rd_error *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < k->files_n && r >= 0; i++)
-		if (rd_str_has_prefix(k->files[i].name, "rules/") && !is_masked(&k->files[i]))
-			r = load_rules(k, &k->files[i], err);
+	for (size_t i = 0; i < k->files_n && r >= 0; i++) {
+		struct rd_knowledge_file *file = &k->files[i];
+
+		if (is_masked(file))
+			continue;
+		if (rd_str_has_prefix(file->name, "rules/"))
+			r = load_records(k, file, "rules", err);
+		else if (rd_str_has_prefix(file->name, "fixes/"))
+			r = load_records(k, file, "fixes", err);
+	}
 	if (k->rules_n)
 		qsort(k->rules, k->rules_n, sizeof(*k->rules), by_layer_and_id);
+	if (k->fixes_n)
+		qsort(k->fixes, k->fixes_n, sizeof(*k->fixes), by_fix_id);
+	return r;
+}
+
+/* A fix must fit every rule that names it. One that is not there yet is lint's business. */
+static int check_fixes(const struct rd_knowledge *k, struct rd_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < k->rules_n; i++) {
+		const struct rd_rule *rule = k->rules[i];
+
+		for (size_t j = 0; rule->fixes[j] && r >= 0; j++) {
+			const struct rd_fix *fix = rd_knowledge_fix(k, rule->fixes[j]);
+
+			r = fix ? rd_fix_check(k, rule, fix, err) : 0;
+		}
+	}
 	return r;
 }
 
@@ -240,9 +302,11 @@ int rd_knowledge_load(const struct rd_strv *dirs, struct rd_knowledge **ret, str
 	if (r >= 0)
 		r = read_files(k, dirs, err);
 	if (r >= 0)
-		r = load_all_rules(k, err);
+		r = load_all_records(k, err);
 	if (r >= 0)
 		r = rd_knowledge_connect(k, err);
+	if (r >= 0)
+		r = check_fixes(k, err);
 	if (r < 0) {
 		rd_knowledge_free(k);
 		return r;
@@ -264,8 +328,11 @@ struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k)
 	}
 	for (size_t i = 0; i < k->rules_n; i++)
 		rd_rule_free(k->rules[i]);
+	for (size_t i = 0; i < k->fixes_n; i++)
+		rd_fix_free(k->fixes[i]);
 	free(k->files);
 	free(k->rules);
+	free(k->fixes);
 	free(k->explains);
 	free(k->order);
 	free(k->version);
@@ -296,6 +363,20 @@ const struct rd_rule *rd_knowledge_rule(const struct rd_knowledge *k, const char
 		if (rd_streq(k->rules[i]->id, id))
 			return k->rules[i];
 	return NULL;
+}
+
+const struct rd_fix *rd_knowledge_fix(const struct rd_knowledge *k, const char *id)
+{
+	for (size_t i = 0; i < k->fixes_n; i++)
+		if (rd_streq(k->fixes[i]->id, id))
+			return k->fixes[i];
+	return NULL;
+}
+
+size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *const **ret)
+{
+	*ret = (const struct rd_fix *const *)k->fixes;
+	return k->fixes_n;
 }
 
 static const cJSON *get_json(const struct rd_knowledge *k, const char *kind, const char *name)

@@ -1,0 +1,110 @@
+/* A plan: steps of effects, as data that can be printed, saved, applied and undone. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "rocm-doctor/action.h"
+#include "rocm-doctor/macros.h"
+
+struct cJSON;
+struct rd_diagnosis;
+struct rd_error;
+struct rd_fact;
+struct rd_finding;
+struct rd_knowledge;
+struct rd_strv;
+struct rd_sysroot;
+
+enum rd_effect_kind { RD_EFFECT_WRITE, RD_EFFECT_VALUE, RD_EFFECT_LINK, RD_EFFECT_RUN, RD_EFFECT_REFRESH };
+
+struct rd_effect {
+	enum rd_effect_kind kind;
+	char *path;           /* of WRITE, VALUE and LINK */
+	char *before, *after; /* content or target; NULL: not there */
+	unsigned mode;        /* of a file that is made */
+	char **argv, **undo;  /* of RUN and REFRESH; NULL-terminated; undo NULL: irreversible */
+	char *as_owner_of;    /* path whose owner runs it; NULL: whoever applies */
+};
+
+struct rd_step {
+	const struct rd_action *action;
+	struct rd_step_arg {
+		char *name, *value;
+	} * args;
+	size_t args_n;
+	struct rd_effect *effects;
+	size_t effects_n;
+	char *description; /* NULL: the action's summary */
+	char **origins;
+	size_t origins_n;
+	unsigned flags;        /* of the action and of rd_step_needs() */
+	const char **findings; /* ids that it serves */
+	size_t findings_n;
+	const char *fix; /* id of the fix record that asked for it */
+	const struct rd_fact *facts;
+	struct rd_sysroot *sysroot; /* as the step sees it, while it is lowered */
+};
+
+/* What a plan cannot do itself. */
+struct rd_advice {
+	const char *fix;
+	const char **findings;
+	size_t findings_n;
+	char *text;
+	char *reason; /* why it is no step; NULL: the record says it as advice */
+};
+
+struct rd_plan {
+	struct rd_step **steps;
+	size_t n, allocated;
+	struct rd_advice *advice;
+	size_t advice_n;
+	/* Findings that have no fix at all, and those whose cause could not be judged. */
+	const struct rd_finding **unfixed;
+	size_t unfixed_n;
+	/* The first step that can only be taken after a reboot (or login) for the earlier ones; n: none. */
+	size_t reboot_at;
+	bool needs_root, needs_reboot, needs_login, needs_network, is_irreversible;
+};
+
+struct rd_plan_options {
+	const struct rd_strv *only, *skip; /* globs of finding ids; only also takes in findings with unchecked causes */
+	int until;                         /* enum rd_layer, -1: all */
+};
+
+/*
+ * rd_plan_build - the fixes of causes, deduplicated, ordered and lowered
+ *
+ * The sysroot gets an overlay while steps are lowered, and has none afterwards. An empty plan is no error.
+ */
+int rd_plan_build(const struct rd_knowledge *k, const struct rd_diagnosis *d, const struct rd_fact *facts,
+                  struct rd_sysroot *sr, const struct rd_plan_options *options, struct rd_plan **ret,
+                  struct rd_error *err) RD_MUST_CHECK;
+struct rd_plan *rd_plan_free(struct rd_plan *plan);
+
+/* One step, outside a plan: for tests of actions and for verification. @args: name and value in turn, NULL-terminated. */
+struct rd_step *rd_step_new(const struct rd_action *action, const char *const *args, const struct rd_fact *facts);
+struct rd_step *rd_step_free(struct rd_step *step);
+int rd_step_lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err) RD_MUST_CHECK;
+
+/* The plan as saved in a transaction, and back; what is read back borrows strings of @json, which must outlive it. */
+struct cJSON *rd_plan_to_json(const struct rd_plan *plan);
+int rd_plan_from_json(const struct cJSON *json, struct rd_plan **ret, struct rd_error *err) RD_MUST_CHECK;
+
+struct rd_plan_view {
+	unsigned columns;
+	bool color, utf8, dry_run;
+};
+
+int rd_render_plan_text(const struct rd_plan *plan, const struct rd_plan_view *view, FILE *out) RD_MUST_CHECK;
+int rd_render_plan_json(const struct rd_plan *plan, FILE *out) RD_MUST_CHECK;
+int rd_render_plan_sh(const struct rd_plan *plan, FILE *out) RD_MUST_CHECK;
+int rd_render_plan_ansible(const struct rd_plan *plan, FILE *out) RD_MUST_CHECK;
+int rd_render_plan_cloud_init(const struct rd_plan *plan, FILE *out) RD_MUST_CHECK;
+int rd_render_plan_dockerfile(const struct rd_plan *plan, FILE *out) RD_MUST_CHECK;
+
+/* A unified diff with three lines of context; "" where both are equal. NULL content: /dev/null. Caller frees. */
+char *rd_diff(const char *path, const char *before, const char *after) RD_MUST_CHECK;

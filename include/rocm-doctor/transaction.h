@@ -1,0 +1,79 @@
+/*
+ * Transactions: what was planned, what the host was before, and how far applying has come, on disk before the first change.
+ *
+ *   DIR/<id>/plan.json     the plan, and what the record below refers to
+ *   DIR/<id>/before/<n>    content, owner, mode and attributes of each file before
+ *   DIR/<id>/log           one line an event, synced: begun N, done N, undoing N, undone N, failed N TEXT, finished, undone
+ *   DIR/<id>/output        what programs printed
+ *   DIR/lock               held while anything is applied or undone
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rocm-doctor/macros.h"
+
+struct rd_error;
+struct rd_plan;
+struct rd_strv;
+struct rd_sysroot;
+struct rd_transaction;
+
+enum rd_tx_state {
+	RD_TX_PLANNED,     /* nothing begun */
+	RD_TX_INTERRUPTED, /* begun and neither finished nor undone */
+	RD_TX_FINISHED,
+	RD_TX_UNDONE,
+	RD_TX_BROKEN, /* rolling back could not be completed */
+};
+
+/* The folder of transactions: /var/lib/rocm-doctor as root, else below XDG_STATE_HOME; caller frees. */
+char *rd_transaction_dir(void) RD_MUST_CHECK;
+
+/* How applying is told of; any may be NULL. */
+struct rd_tx_listener {
+	void (*step)(struct rd_tx_listener *self, size_t step, size_t of, const char *words);
+	void (*output)(struct rd_tx_listener *self, const char *line);
+};
+
+/*
+ * rd_transaction_begin - take the lock and put a plan with all that undo needs on disk
+ *
+ * Returns 0; -EBUSY while another holds the lock; -ESTALE where a file is not as planned any more; another errno where the
+ * folder cannot be written. Nothing of the host has changed then.
+ */
+int rd_transaction_begin(const char *dir, struct rd_plan *plan, struct rd_sysroot *sr, struct rd_transaction **ret,
+                         struct rd_error *err) RD_MUST_CHECK;
+int rd_transaction_open(const char *dir, const char *id, struct rd_transaction **ret, struct rd_error *err) RD_MUST_CHECK;
+struct rd_transaction *rd_transaction_close(struct rd_transaction *tx);
+
+/*
+ * rd_plan_apply - make the effects, in order
+ *
+ * Returns 0; a negative errno when an effect failed and all was rolled back; -ENOTRECOVERABLE when rolling back is
+ * incomplete, with what is left and where the originals are in @err.
+ */
+int rd_plan_apply(struct rd_transaction *tx, struct rd_sysroot *sr, struct rd_tx_listener *listener,
+                  struct rd_error *err) RD_MUST_CHECK;
+
+/*
+ * rd_transaction_undo - put back what a transaction changed, backwards; also settles an interrupted one
+ * @force: also files that were edited since
+ *
+ * Returns 0, -ESTALE for a file edited since, -ENOTRECOVERABLE as above.
+ */
+int rd_transaction_undo(struct rd_transaction *tx, struct rd_sysroot *sr, bool force, struct rd_tx_listener *listener,
+                        struct rd_error *err) RD_MUST_CHECK;
+
+const char *rd_transaction_id(const struct rd_transaction *tx); /* "20261201T120000Z-1" */
+enum rd_tx_state rd_transaction_state(const struct rd_transaction *tx);
+const char *rd_tx_state_name(enum rd_tx_state state);
+const struct rd_plan *rd_transaction_plan(const struct rd_transaction *tx);
+const char *rd_transaction_path(const struct rd_transaction *tx); /* its folder */
+
+/* Ids, oldest first; 0 with none where there is no folder. */
+int rd_transaction_list(const char *dir, struct rd_strv *ret) RD_MUST_CHECK;
+/* The newest that was interrupted; NULL: none. Caller frees. */
+char *rd_transaction_interrupted(const char *dir) RD_MUST_CHECK;

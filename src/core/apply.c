@@ -1,0 +1,383 @@
+/*
+ * The applier: the only code that changes the host. Every effect is told to the log before and after; what fails is rolled
+ * back; what was killed half-way is settled from the log and from what stands there now.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rocm-doctor/edit.h"
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/run.h"
+#include "rocm-doctor/sysroot.h"
+#include "transaction-internal.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+static void tell_step(const struct rd_transaction *tx, size_t step)
+{
+	const struct rd_step *s = tx->plan->steps[step];
+
+	if (tx->listener && tx->listener->step)
+		tx->listener->step(tx->listener, step, tx->steps_n, s->description ? s->description : s->action->summary);
+}
+
+static void keep_line(const char *line, void *data)
+{
+	struct rd_transaction *tx = data;
+	rd_auto_free char *path = rd_xasprintf("%s/output", tx->path);
+	rd_auto_fclose FILE *out = fopen(path, "ae");
+
+	if (out)
+		fprintf(out, "%s\n", line);
+	if (tx->listener && tx->listener->output)
+		tx->listener->output(tx->listener, line);
+}
+
+static int run_program(struct rd_transaction *tx, char *const argv[], const struct rd_effect *e, struct rd_error *err)
+{
+	struct rd_run_options options = { .line = keep_line, .data = tx };
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+	int r;
+
+	for (size_t i = 0; argv[i]; i++)
+		rd_strbuf_addf(&sb, "%s%s", i ? " " : "$ ", argv[i]);
+	keep_line(sb.buf, tx);
+	/* A tree is no running system: its programs are never run, only noted. */
+	if (!rd_sysroot_is_live(tx->sysroot))
+		return 0;
+	if (e->as_owner_of) {
+		r = rd_edit_owner(tx->sysroot, e->as_owner_of, &options.uid, &options.gid, err);
+		if (r < 0)
+			return r;
+		options.as_user = true;
+	}
+	return rd_run(argv, &options, err);
+}
+
+/* The image that an effect leaves: its content with the attributes of what is there, or those of a new file. */
+static int image_after(const struct rd_transaction *tx, const struct rd_effect *e, struct rd_image *ret, struct rd_error *err)
+{
+	int r = rd_edit_capture(tx->sysroot, e->path, ret, err);
+
+	if (r < 0)
+		return r;
+	if (ret->kind == RD_IMAGE_NONE || e->kind == RD_EFFECT_LINK) {
+		rd_image_release(ret);
+		*ret = (struct rd_image){ .kind = RD_IMAGE_FILE, .mode = e->mode, .uid = geteuid(), .gid = getegid() };
+	}
+	if (e->kind == RD_EFFECT_LINK)
+		ret->kind = RD_IMAGE_LINK;
+	if (!e->after)
+		ret->kind = RD_IMAGE_NONE;
+	free(ret->content);
+	ret->content = e->after ? rd_xstrdup(e->after) : NULL;
+	ret->len = e->after ? strlen(e->after) : 0;
+	ret->mtime = (struct timespec){ 0 };
+	return 0;
+}
+
+static int put_file(struct rd_transaction *tx, size_t n, struct rd_error *err)
+{
+	const struct rd_effect *e = tx->effects[n].effect;
+	rd_auto_strv struct rd_strv made = RD_STRV_INIT;
+	struct rd_image image = { .kind = RD_IMAGE_NONE };
+	int r = image_after(tx, e, &image, err), logged = 0;
+
+	if (r == 0)
+		r = rd_edit_put(tx->sysroot, e->path, &image, tx->id, &made, err);
+	for (size_t i = 0; i < made.n && logged == 0; i++) {
+		rd_strv_push(&tx->made, made.v[i]);
+		logged = rd_tx_log(tx, err, "made %zu %s", n, made.v[i]);
+	}
+	rd_image_release(&image);
+	return r < 0 ? r : logged;
+}
+
+static int make_effect(struct rd_transaction *tx, size_t n, struct rd_error *err)
+{
+	const struct rd_effect *e = tx->effects[n].effect;
+
+	switch (e->kind) {
+	case RD_EFFECT_WRITE:
+	case RD_EFFECT_LINK:
+		return put_file(tx, n, err);
+	case RD_EFFECT_VALUE:
+		return rd_edit_value(tx->sysroot, e->path, e->after, err);
+	default:
+		return run_program(tx, e->argv, e, err);
+	}
+}
+
+static int apply_effect(struct rd_transaction *tx, size_t n, struct rd_error *err)
+{
+	int r = rd_tx_log(tx, err, "begun %zu", n);
+
+	if (r < 0)
+		return r;
+	tx->effects[n].progress = RD_BEGUN;
+	r = make_effect(tx, n, err);
+	if (r < 0) {
+		struct rd_error of_log = RD_ERROR_INIT;
+
+		/* That the log cannot tell of it either is not the error that counts. */
+		if (rd_tx_log(tx, &of_log, "failed %zu %s", n, err && err->message ? err->message : rd_strerror(r)) < 0)
+			rd_error_clear(&of_log);
+		return r;
+	}
+	tx->effects[n].progress = RD_DONE;
+	return rd_tx_log(tx, err, "done %zu", n);
+}
+
+/* Lowered again, a step that worked has nothing left to do. Programs are only noted on a tree, so nothing can be said there. */
+static int verify_step(struct rd_transaction *tx, const struct rd_step *step, struct rd_error *err)
+{
+	struct rd_error below = RD_ERROR_INIT;
+	struct rd_step *again = rd_step_new(step->action, NULL, step->facts);
+	const char *left = NULL;
+	int r;
+
+	for (size_t i = 0; i < step->args_n; i++) {
+		again->args = rd_xreallocarray(again->args, again->args_n + 1, sizeof(*again->args));
+		again->args[again->args_n++] =
+			(struct rd_step_arg){ rd_xstrdup(step->args[i].name), rd_xstrdup(step->args[i].value) };
+	}
+	r = rd_step_lower(again, tx->sysroot, &below);
+	for (size_t i = 0; r == 0 && i < again->effects_n && !left; i++) {
+		const struct rd_effect *e = &again->effects[i];
+
+		if (e->kind != RD_EFFECT_REFRESH && (e->kind != RD_EFFECT_RUN || rd_sysroot_is_live(tx->sysroot)))
+			left = e->path ? e->path : e->argv[0];
+	}
+	if (r == 0 && left)
+		r = rd_error_set(err, -EIO, "%s: done, and yet '%s' is not as it should be", step->action->name, left);
+	else if (r < 0)
+		rd_error_set(err, r, "%s: %s", step->action->name, below.message ? below.message : rd_strerror(r));
+	rd_error_clear(&below);
+	rd_step_free(again);
+	return r;
+}
+
+int rd_plan_apply(struct rd_transaction *tx, struct rd_sysroot *sr, struct rd_tx_listener *listener, struct rd_error *err)
+{
+	struct rd_error back = RD_ERROR_INIT;
+	size_t step = SIZE_MAX;
+	int r = 0;
+
+	tx->sysroot = sr;
+	tx->listener = listener;
+	for (size_t i = 0; i < tx->n && r == 0; i++) {
+		if (tx->effects[i].step_index != step) {
+			step = tx->effects[i].step_index;
+			tell_step(tx, step);
+		}
+		r = apply_effect(tx, i, err);
+	}
+	/* A step that takes effect at the next boot or login is judged then. */
+	for (size_t i = 0; i < tx->steps_n && r == 0; i++)
+		if (!(tx->plan->steps[i]->flags & (RD_ACTION_REBOOT | RD_ACTION_LOGIN)))
+			r = verify_step(tx, tx->plan->steps[i], err);
+	if (r == 0)
+		r = rd_tx_log(tx, err, "finished");
+	if (r == 0) {
+		tx->finished = true;
+		return 0;
+	}
+	if (rd_tx_roll_back(tx, &back) < 0) {
+		rd_auto_free char *first = err && err->message ? rd_xstrdup(err->message) : rd_xstrdup(rd_strerror(r));
+
+		if (err)
+			rd_error_clear(err);
+		r = rd_error_set(err, -ENOTRECOVERABLE, "%s; rolling back is incomplete: %s", first, back.message);
+	}
+	rd_error_clear(&back);
+	return r;
+}
+
+/* Undoing */
+
+static bool is_content(const struct rd_image *image, enum rd_image_kind kind, const char *content)
+{
+	if (!content)
+		return image->kind == RD_IMAGE_NONE;
+	return image->kind == kind && image->len == strlen(content) && memcmp(image->content, content, image->len) == 0;
+}
+
+static bool same_image(const struct rd_image *a, const struct rd_image *b)
+{
+	return a->kind == b->kind && a->len == b->len && (!a->len || memcmp(a->content, b->content, a->len) == 0);
+}
+
+/* What a path holds is ours to take back where any effect on it, or nothing at all, left it so. */
+static bool is_ours(const struct rd_transaction *tx, const char *path, const struct rd_image *now)
+{
+	for (size_t i = 0; i < tx->n; i++) {
+		const struct rd_tx_effect *e = &tx->effects[i];
+		enum rd_image_kind kind = e->effect->kind == RD_EFFECT_LINK ? RD_IMAGE_LINK : RD_IMAGE_FILE;
+
+		if (!rd_effect_is_file(e->effect) || !rd_streq(e->effect->path, path))
+			continue;
+		if (is_content(now, kind, e->effect->after) || (e->is_first && same_image(now, &e->before)))
+			return true;
+	}
+	return false;
+}
+
+static int check_unedited(struct rd_transaction *tx, struct rd_error *err)
+{
+	for (size_t i = 0; i < tx->n; i++) {
+		const struct rd_tx_effect *e = &tx->effects[i];
+		struct rd_image now = { .kind = RD_IMAGE_NONE };
+		bool ours;
+		int r;
+
+		if (!rd_effect_is_file(e->effect) || !e->is_first || e->progress == RD_NOT_BEGUN)
+			continue;
+		r = rd_edit_capture(tx->sysroot, e->effect->path, &now, err);
+		if (r < 0)
+			return r;
+		ours = is_ours(tx, e->effect->path, &now);
+		rd_image_release(&now);
+		if (!ours)
+			return rd_error_set(err, -ESTALE, "'%s' was edited since; --force puts the old one back all the same",
+			                    e->effect->path);
+	}
+	return 0;
+}
+
+/* A program that was begun and not seen to end: its step, lowered again, tells whether its work is there. */
+static bool took_effect(struct rd_transaction *tx, const struct rd_tx_effect *e)
+{
+	struct rd_step *again;
+	bool wanted = false;
+	int r;
+
+	if (e->progress == RD_DONE)
+		return true;
+	again = rd_step_new(e->step->action, NULL, e->step->facts);
+	for (size_t i = 0; i < e->step->args_n; i++) {
+		again->args = rd_xreallocarray(again->args, again->args_n + 1, sizeof(*again->args));
+		again->args[again->args_n++] =
+			(struct rd_step_arg){ rd_xstrdup(e->step->args[i].name), rd_xstrdup(e->step->args[i].value) };
+	}
+	r = rd_step_lower(again, tx->sysroot, NULL);
+	for (size_t i = 0; r == 0 && i < again->effects_n && !wanted; i++) {
+		char *const *a = again->effects[i].argv, *const *b = e->effect->argv;
+
+		while (a && *a && *b && rd_streq(*a, *b)) {
+			a++;
+			b++;
+		}
+		wanted = a && !*a && !*b;
+	}
+	rd_step_free(again);
+	return !wanted;
+}
+
+static int undo_effect(struct rd_transaction *tx, struct rd_tx_effect *e, struct rd_error *err)
+{
+	const struct rd_effect *f = e->effect;
+
+	switch (f->kind) {
+	case RD_EFFECT_WRITE:
+	case RD_EFFECT_LINK:
+		rd_edit_sweep(tx->sysroot, f->path, tx->id);
+		return e->is_first ? rd_edit_put(tx->sysroot, f->path, &e->before, tx->id, NULL, err) : 0;
+	case RD_EFFECT_VALUE:
+		return f->before ? rd_edit_value(tx->sysroot, f->path, f->before, err) : 0;
+	case RD_EFFECT_RUN:
+		if (!took_effect(tx, e))
+			return 0;
+		if (!f->undo)
+			return rd_error_set(err, -EOPNOTSUPP, "'%s' cannot be undone", f->argv[0]);
+		return run_program(tx, f->undo, f, err);
+	default:
+		return 0;
+	}
+}
+
+/* What makes files effective has to run once more when they are back. */
+static int refresh_step(struct rd_transaction *tx, size_t step, struct rd_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < tx->n && r == 0; i++)
+		if (tx->effects[i].step_index == step && tx->effects[i].effect->kind == RD_EFFECT_REFRESH)
+			r = run_program(tx, tx->effects[i].effect->argv, tx->effects[i].effect, err);
+	return r;
+}
+
+/* One effect backwards. What goes wrong is noted in @left, and the rest goes on. */
+static void take_back(struct rd_transaction *tx, size_t n, struct rd_strbuf *left)
+{
+	struct rd_tx_effect *e = &tx->effects[n];
+	struct rd_error below = RD_ERROR_INIT;
+	int r = rd_tx_log(tx, &below, "undoing %zu", n);
+
+	if (r == 0)
+		r = undo_effect(tx, e, &below);
+	if (r == 0) {
+		e->progress = RD_UNDONE;
+		r = rd_tx_log(tx, &below, "undone %zu", n);
+	}
+	if (r < 0) {
+		rd_strbuf_addf(left, "%s%s", left->len ? "; " : "", below.message ? below.message : rd_strerror(r));
+		if (rd_effect_is_file(e->effect) && e->before.content)
+			rd_strbuf_addf(left, " (the original is %s/before/%zu)", tx->path, n);
+	}
+	rd_error_clear(&below);
+}
+
+static void remove_made(struct rd_transaction *tx)
+{
+	/* A folder that something else has moved into stays. */
+	for (size_t i = tx->made.n; i-- > 0;)
+		if (rd_edit_rmdir(tx->sysroot, tx->made.v[i]) < 0)
+			continue;
+}
+
+int rd_tx_roll_back(struct rd_transaction *tx, struct rd_error *err)
+{
+	rd_auto_strbuf struct rd_strbuf left = RD_STRBUF_INIT;
+
+	for (size_t i = tx->n; i-- > 0;) {
+		size_t step = tx->effects[i].step_index;
+
+		if (tx->effects[i].progress != RD_NOT_BEGUN && tx->effects[i].progress != RD_UNDONE)
+			take_back(tx, i, &left);
+		/* The step's first effect is back: now its refreshing programs see the old files. */
+		if ((i == 0 || tx->effects[i - 1].step_index != step) && tx->effects[i].progress != RD_NOT_BEGUN) {
+			struct rd_error below = RD_ERROR_INIT;
+
+			if (refresh_step(tx, step, &below) < 0)
+				rd_strbuf_addf(&left, "%s%s", left.len ? "; " : "", below.message ? below.message : "refresh");
+			rd_error_clear(&below);
+		}
+	}
+	remove_made(tx);
+	tx->broken = left.len;
+	tx->undone = !left.len;
+	if (rd_tx_log(tx, err, tx->broken ? "not-rolled-back" : "rolled-back") < 0)
+		return -ENOTRECOVERABLE;
+	return tx->broken ? rd_error_set(err, -ENOTRECOVERABLE, "%s", left.buf) : 0;
+}
+
+int rd_transaction_undo(struct rd_transaction *tx, struct rd_sysroot *sr, bool force, struct rd_tx_listener *listener,
+                        struct rd_error *err)
+{
+	int r;
+
+	tx->sysroot = sr;
+	tx->listener = listener;
+	r = rd_tx_lock(tx, err);
+	if (r == 0 && tx->undone)
+		return rd_error_set(err, -EALREADY, "transaction %s is undone already", tx->id);
+	if (r == 0 && !force)
+		r = check_unedited(tx, err);
+	return r < 0 ? r : rd_tx_roll_back(tx, err);
+}

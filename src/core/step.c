@@ -1,0 +1,288 @@
+/* Steps: arguments in, effects out. */
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rocm-doctor/action.h"
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/facts.h"
+#include "rocm-doctor/plan.h"
+#include "rocm-doctor/sysroot.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+static char **copy_argv(const char *const argv[])
+{
+	size_t n = 0;
+	char **copy;
+
+	if (!argv)
+		return NULL;
+	while (argv[n])
+		n++;
+	copy = rd_xcalloc(n + 1, sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = rd_xstrdup(argv[i]);
+	return copy;
+}
+
+static void free_argv(char **argv)
+{
+	for (size_t i = 0; argv && argv[i]; i++)
+		free(argv[i]);
+	free(argv);
+}
+
+static void clear_effects(struct rd_step *step)
+{
+	for (size_t i = 0; i < step->effects_n; i++) {
+		struct rd_effect *e = &step->effects[i];
+
+		free(e->path);
+		free(e->before);
+		free(e->after);
+		free(e->as_owner_of);
+		free_argv(e->argv);
+		free_argv(e->undo);
+	}
+	free(step->effects);
+	for (size_t i = 0; i < step->origins_n; i++)
+		free(step->origins[i]);
+	free(step->origins);
+	free(step->description);
+	step->effects = NULL;
+	step->origins = NULL;
+	step->description = NULL;
+	step->effects_n = step->origins_n = 0;
+	step->flags = step->action->flags;
+}
+
+struct rd_step *rd_step_new(const struct rd_action *action, const char *const *args, const struct rd_fact *facts)
+{
+	struct rd_step *step = rd_xcalloc(1, sizeof(*step));
+
+	step->action = action;
+	step->flags = action->flags;
+	step->facts = facts;
+	for (size_t i = 0; args && args[i]; i += 2) {
+		step->args = rd_xreallocarray(step->args, step->args_n + 1, sizeof(*step->args));
+		step->args[step->args_n++] = (struct rd_step_arg){ rd_xstrdup(args[i]), rd_xstrdup(args[i + 1]) };
+	}
+	return step;
+}
+
+struct rd_step *rd_step_free(struct rd_step *step)
+{
+	if (!step)
+		return NULL;
+	clear_effects(step);
+	for (size_t i = 0; i < step->args_n; i++) {
+		free(step->args[i].name);
+		free(step->args[i].value);
+	}
+	free(step->args);
+	free(step->findings);
+	free(step);
+	return NULL;
+}
+
+const char *rd_step_arg(const struct rd_step *step, const char *name)
+{
+	for (size_t i = 0; i < step->args_n; i++)
+		if (rd_streq(step->args[i].name, name))
+			return step->args[i].value;
+	return NULL;
+}
+
+const struct rd_fact *rd_step_facts(const struct rd_step *step)
+{
+	return step->facts;
+}
+
+static struct rd_effect *add_effect(struct rd_step *step, enum rd_effect_kind kind)
+{
+	step->effects = rd_xreallocarray(step->effects, step->effects_n + 1, sizeof(*step->effects));
+	step->effects[step->effects_n] = (struct rd_effect){ .kind = kind };
+	return &step->effects[step->effects_n++];
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? rd_streq(a, b) : a == b;
+}
+
+static void add_file_effect(struct rd_step *step, enum rd_effect_kind kind, const char *path, char *before, const char *after,
+                            unsigned mode)
+{
+	struct rd_effect *e;
+
+	if (same_text(before, after)) {
+		free(before);
+		return;
+	}
+	e = add_effect(step, kind);
+	e->path = rd_xstrdup(path);
+	e->before = before;
+	e->after = after ? rd_xstrdup(after) : NULL;
+	e->mode = mode;
+}
+
+/* What stands there now; NULL for nothing. What cannot be read makes the step fail when it is begun, as a stale file. */
+static char *present(const struct rd_step *step, const char *path)
+{
+	char *text;
+
+	return rd_sysroot_read(step->sysroot, &text, path) < 0 ? NULL : text;
+}
+
+void rd_step_write(struct rd_step *step, const char *path, const char *after, unsigned mode)
+{
+	add_file_effect(step, RD_EFFECT_WRITE, path, present(step, path), after, mode);
+}
+
+void rd_step_write_value(struct rd_step *step, const char *path, const char *after)
+{
+	char *before;
+
+	if (rd_sysroot_read_line(step->sysroot, &before, path) < 0)
+		before = NULL;
+	add_file_effect(step, RD_EFFECT_VALUE, path, before, after, 0);
+}
+
+void rd_step_link(struct rd_step *step, const char *path, const char *target)
+{
+	char *before;
+
+	if (rd_sysroot_readlink(step->sysroot, &before, path) < 0)
+		before = NULL;
+	add_file_effect(step, RD_EFFECT_LINK, path, before, target, 0);
+}
+
+static void add_run(struct rd_step *step, enum rd_effect_kind kind, const char *const argv[], const char *const undo[],
+                    const char *owner_of)
+{
+	struct rd_effect *e = add_effect(step, kind);
+
+	e->argv = copy_argv(argv);
+	e->undo = copy_argv(undo);
+	e->as_owner_of = owner_of ? rd_xstrdup(owner_of) : NULL;
+}
+
+void rd_step_run(struct rd_step *step, const char *const argv[], const char *const undo[])
+{
+	add_run(step, RD_EFFECT_RUN, argv, undo, NULL);
+}
+
+void rd_step_run_as_owner(struct rd_step *step, const char *const argv[], const char *const undo[], const char *path)
+{
+	add_run(step, RD_EFFECT_RUN, argv, undo, path);
+}
+
+/* Nothing to make effective where nothing is written. */
+void rd_step_refresh(struct rd_step *step, const char *const argv[])
+{
+	for (size_t i = 0; i < step->effects_n; i++) {
+		if (step->effects[i].kind != RD_EFFECT_REFRESH) {
+			add_run(step, RD_EFFECT_REFRESH, argv, NULL, NULL);
+			return;
+		}
+	}
+}
+
+void rd_step_describe(struct rd_step *step, const char *format, ...)
+{
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+	va_list ap;
+
+	va_start(ap, format);
+	rd_strbuf_vaddf(&sb, format, ap);
+	va_end(ap);
+	free(step->description);
+	step->description = rd_strbuf_detach(&sb);
+}
+
+void rd_step_origin(struct rd_step *step, const char *format, ...)
+{
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+	va_list ap;
+
+	va_start(ap, format);
+	rd_strbuf_vaddf(&sb, format, ap);
+	va_end(ap);
+	step->origins = rd_xreallocarray(step->origins, step->origins_n + 1, sizeof(*step->origins));
+	step->origins[step->origins_n++] = rd_strbuf_detach(&sb);
+}
+
+void rd_step_needs(struct rd_step *step, unsigned flags)
+{
+	step->flags |= flags;
+}
+
+static bool has_control(const char *value)
+{
+	for (const unsigned char *c = (const unsigned char *)value; *c; c++)
+		if (*c < 0x20 || *c == 0x7f)
+			return true;
+	return false;
+}
+
+int rd_arg_check_name(const char *value, struct rd_error *err)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._:@~";
+
+	if (*value && *value != '-' && !value[strspn(value, good)])
+		return 0;
+	return rd_error_set(err, -EINVAL, "'%s' is not a name that can be used here", value);
+}
+
+int rd_arg_check_path(const char *value, struct rd_error *err)
+{
+	if (*value == '/' && !has_control(value) && !strstr(value, "/../") && !rd_str_has_suffix(value, "/.."))
+		return 0;
+	return rd_error_set(err, -EINVAL, "'%s' is not a path that can be used here", value);
+}
+
+/* The record's names must be the action's; a value of the host must not bring line ends or escapes with it. */
+static int check_args(const struct rd_step *step, struct rd_error *err)
+{
+	const char *const *wanted = step->action->args;
+
+	for (size_t i = 0; wanted[i]; i++) {
+		rd_auto_free char *name = rd_xstrdup(wanted[i]);
+		bool optional = rd_str_has_suffix(name, "?");
+
+		name[strcspn(name, "?")] = '\0';
+		if (!optional && !rd_step_arg(step, name))
+			return rd_error_set(err, -EINVAL, "%s: argument '%s' is missing", step->action->name, name);
+	}
+	for (size_t i = 0; i < step->args_n; i++)
+		if (has_control(step->args[i].value))
+			return rd_error_set(err, -EINVAL, "%s: argument '%s' has control characters", step->action->name,
+			                    step->args[i].name);
+	return 0;
+}
+
+int rd_step_lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
+{
+	int r = check_args(step, err);
+
+	if (r < 0)
+		return r;
+	clear_effects(step);
+	step->sysroot = sr;
+	r = step->action->lower(step, sr, err);
+	step->sysroot = NULL;
+	return r;
+}
+
+const struct rd_action *rd_action_find(const char *name)
+{
+	for (size_t i = 0; i < rd_actions_n; i++)
+		if (rd_streq(rd_actions[i]->name, name))
+			return rd_actions[i];
+	return NULL;
+}

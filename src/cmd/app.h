@@ -7,6 +7,7 @@
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/report.h"
+#include "rocm-doctor/transaction.h"
 #include "util/strv.h"
 
 struct rd_app;
@@ -21,6 +22,10 @@ enum {
 	RD_EXIT_FOUND = 1,
 	RD_EXIT_USAGE = 2,
 	RD_EXIT_BROKEN = 3,
+	RD_EXIT_DECLINED = 4,
+	RD_EXIT_CHANGES = 5, /* --detailed-exitcode: the plan is not empty */
+	RD_EXIT_LEFT = 6,    /* rolling back is incomplete */
+	RD_EXIT_LATER = 10,  /* a reboot or login finishes it */
 };
 
 /* One option: its row is all that parsing, help and completion need. */
@@ -64,6 +69,9 @@ struct rd_app {
 	enum rd_fail_on fail_on;
 	bool if_gpu, list;
 	unsigned timeout_s;
+	/* fix, undo */
+	bool dry_run, yes, force, detailed_exitcode, no_network;
+	int until; /* enum rd_layer; -1: all */
 	/* targets */
 	struct rd_strv gfx;
 	/* made by the functions below */
@@ -88,6 +96,12 @@ int rd_app_open_root(struct rd_app *app);
 int rd_app_probe(struct rd_app *app);
 void rd_app_release(struct rd_app *app);
 
+/* A pattern that fits no rule is a typing error. 0 or an exit status. */
+int rd_app_check_patterns(const struct rd_app *app, const char *option, const struct rd_strv *globs);
+/* Ask, unless --yes. 0, or RD_EXIT_DECLINED where the answer is no or nobody can be asked. */
+int rd_app_confirm(const struct rd_app *app, const char *question);
+struct rd_tx_listener rd_app_listener(const struct rd_app *app);
+
 /* Columns, colour and characters of standard output. */
 struct rd_text_options rd_app_text_options(const struct rd_app *app);
 bool rd_app_wants(const struct rd_app *app, const char *format);
@@ -100,7 +114,10 @@ int cmd_facts(struct rd_app *app, int argc, char *argv[]);
 int cmd_rules(struct rd_app *app, int argc, char *argv[]);
 int cmd_why_library(struct rd_app *app, int argc, char *argv[]);
 int cmd_targets(struct rd_app *app, int argc, char *argv[]);
+int cmd_fix(struct rd_app *app, int argc, char *argv[]);
+int cmd_undo(struct rd_app *app, int argc, char *argv[]);
+int cmd_history(struct rd_app *app, int argc, char *argv[]);
 int cmd_help(struct rd_app *app, int argc, char *argv[]);
 
 extern const struct rd_option rd_common_options[], rd_probing_options[], rd_check_options[], rd_facts_options[],
-	rd_rules_options[], rd_targets_options[];
+	rd_rules_options[], rd_fix_options[], rd_undo_options[], rd_targets_options[];

@@ -13,8 +13,8 @@
 #include "util/cleanup.h"
 #include "util/str.h"
 
-/* A pattern that fits no rule is a typing error, and would else pass for a healthy host. */
-static int check_patterns(const struct rd_app *app, const char *option, const struct rd_strv *globs)
+/* It would else pass for a healthy host. */
+int rd_app_check_patterns(const struct rd_app *app, const char *option, const struct rd_strv *globs)
 {
 	const struct rd_rule *const *rules;
 	size_t n = rd_knowledge_rules(app->knowledge, &rules);
@@ -50,8 +50,7 @@ static int parse_requirements(struct rd_app *app, struct requirements *req)
 	const cJSON *profile = rd_knowledge_profile(app->knowledge, app->profile ? app->profile : "default");
 	const cJSON *wanted;
 
-	cJSON_ArrayForEach(wanted, cJSON_GetObjectItemCaseSensitive(profile, "require"))
-	{
+	cJSON_ArrayForEach (wanted, cJSON_GetObjectItemCaseSensitive(profile, "require")) {
 		if (cJSON_IsString(wanted))
 			rd_strv_push(&req->texts, wanted->valuestring);
 	}
@@ -180,9 +179,9 @@ int cmd_check(struct rd_app *app, int argc, char *argv[])
 		return rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here; --root examines a tree", argv[0]);
 	status = rd_app_load_knowledge(app);
 	if (!status)
-		status = check_patterns(app, "--only", &app->only);
+		status = rd_app_check_patterns(app, "--only", &app->only);
 	if (!status)
-		status = check_patterns(app, "--skip", &app->skip);
+		status = rd_app_check_patterns(app, "--skip", &app->skip);
 	if (!status)
 		status = check_selection(app);
 	if (!status && app->list)

@@ -206,6 +206,12 @@ static unsigned lint_rule(const struct rd_app *app, const struct rd_rule *rule)
 		printf("%s: no next step\n", rule->id);
 		n++;
 	}
+	for (size_t i = 0; rule->fixes[i]; i++) {
+		if (rd_knowledge_fix(app->knowledge, rule->fixes[i]))
+			continue;
+		printf("%s: there is no fix '%s'\n", rule->id, rule->fixes[i]);
+		n++;
+	}
 	if (app->verbosity > 0)
 		for (size_t i = 0; rule->explains[i]; i++)
 			printf("%s explains %s\n", rule->id, rule->explains[i]);
@@ -304,8 +310,7 @@ static void check_outcomes(struct test_run *run, const char *file, const cJSON *
 		bool found = false;
 		const cJSON *test;
 
-		cJSON_ArrayForEach(test, tests)
-		{
+		cJSON_ArrayForEach (test, tests) {
 			const cJSON *expect = cJSON_GetObjectItemCaseSensitive(test, "expect");
 
 			found = found || (cJSON_IsString(expect) && rd_streq(expect->valuestring, wanted[i]));
@@ -337,8 +342,7 @@ static void run_file(struct test_run *run, const char *file)
 		fail_test(run, file, "as a whole", "names no rule");
 	} else {
 		check_outcomes(run, file, tests);
-		cJSON_ArrayForEach(test, tests)
-		{
+		cJSON_ArrayForEach (test, tests) {
 			run_test(run, file, rule, test);
 		}
 	}

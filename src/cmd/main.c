@@ -35,6 +35,37 @@ const struct rd_command rd_commands[] = {
 		.run = cmd_facts,
 	},
 	{
+		.name = "fix",
+		.args = "",
+		.summary = "plan and apply the fixes of the current findings (--dry-run first)",
+		.details =
+			"Each change is shown before it is made, recorded before it is made, verified after, and can be "
+	                "undone. "
+			"Exit status: 0 nothing to do or all applied and verified, 1 an action failed and all was rolled back, "
+			"2 wrong usage, 3 could not examine or not permitted, 4 declined, 5 (--detailed-exitcode) the plan is "
+	                "not "
+			"empty, 6 rolling back is incomplete, 10 a reboot or new login finishes it.",
+		.probes = true,
+		.options = rd_fix_options,
+		.formats = "text json sh ansible cloud-init dockerfile",
+		.run = cmd_fix,
+	},
+	{
+		.name = "undo",
+		.args = "[ID]",
+		.summary = "roll back a transaction (the last, or ID)",
+		.options = rd_undo_options,
+		.formats = "text",
+		.run = cmd_undo,
+	},
+	{
+		.name = "history",
+		.args = "",
+		.summary = "the transactions applied on this host",
+		.formats = "text json",
+		.run = cmd_history,
+	},
+	{
 		.name = "rules",
 		.args = "list | show ID | facts | lint [DIR] | test DIR",
 		.summary = "the rule catalogue",
@@ -239,7 +270,7 @@ static int dispatch(struct rd_app *app, int argc, char *argv[])
 int main(int argc, char *argv[])
 {
 	struct timespec now;
-	struct rd_app app = { 0 };
+	struct rd_app app = { .until = -1 };
 	int status;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);

@@ -165,6 +165,51 @@ static int set_timeout(struct rd_app *app, const char *value)
 	return 0;
 }
 
+static int set_dry_run(struct rd_app *app, const char *value)
+{
+	(void)value;
+	app->dry_run = true;
+	return 0;
+}
+
+static int set_yes(struct rd_app *app, const char *value)
+{
+	(void)value;
+	app->yes = true;
+	return 0;
+}
+
+static int set_force(struct rd_app *app, const char *value)
+{
+	(void)value;
+	app->force = true;
+	return 0;
+}
+
+static int set_detailed_exitcode(struct rd_app *app, const char *value)
+{
+	(void)value;
+	app->detailed_exitcode = true;
+	return 0;
+}
+
+static int set_no_network(struct rd_app *app, const char *value)
+{
+	(void)value;
+	app->no_network = true;
+	return 0;
+}
+
+static int set_until(struct rd_app *app, const char *value)
+{
+	enum rd_layer layer;
+
+	if (rd_layer_parse(value, &layer) < 0)
+		return rd_app_fail(app, -EINVAL, "--until wants a layer, not '%s'", value);
+	app->until = (int)layer;
+	return 0;
+}
+
 const struct rd_option rd_common_options[] = {
 	{ "rules", 0, "DIR", "further rules and tables; repeatable, later wins", add_rules },
 	{ "format", 0, "FORMAT", "how to print", set_format },
@@ -216,5 +261,24 @@ static int add_gfx(struct rd_app *app, const char *value)
 
 const struct rd_option rd_targets_options[] = {
 	{ "gfx", 0, "GFX", "ask for this GPU (gfx942, gfx90a:xnack+) instead of those of the host; repeatable", add_gfx },
+	{ 0 },
+};
+
+const struct rd_option rd_fix_options[] = {
+	{ "dry-run", 'n', NULL, "print exactly what would be done, and change nothing", set_dry_run },
+	{ "yes", 'y', NULL, "apply without asking", set_yes },
+	{ "only", 0, "ID", "mend this finding only; a glob, repeatable", add_only },
+	{ "skip", 0, "ID", "do not mend this finding; a glob, repeatable", add_skip },
+	{ "until", 0, "LAYER", "mend this layer and those before it", set_until },
+	{ "detailed-exitcode", 0, NULL, "with --dry-run: 5 where the plan is not empty", set_detailed_exitcode },
+	{ "no-network", 0, NULL, "refuse a plan that may download", set_no_network },
+	{ "profile", 0, "NAME", "thresholds and wishes of a use", set_profile },
+	{ 0 },
+};
+
+const struct rd_option rd_undo_options[] = {
+	{ "dry-run", 'n', NULL, "print what would be put back, and change nothing", set_dry_run },
+	{ "yes", 'y', NULL, "undo without asking", set_yes },
+	{ "force", 0, NULL, "put files back that were edited since", set_force },
 	{ 0 },
 };

@@ -1,0 +1,274 @@
+/* fix: from findings to a plan, and from the plan to a mended host that can be put back. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app.h"
+#include "rocm-doctor/diagnosis.h"
+#include "rocm-doctor/facts.h"
+#include "rocm-doctor/knowledge.h"
+#include "rocm-doctor/layer.h"
+#include "rocm-doctor/plan.h"
+#include "rocm-doctor/sysroot.h"
+#include "rocm-doctor/transaction.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+
+static const struct {
+	const char *format;
+	int (*render)(const struct rd_plan *plan, FILE *out);
+} renderers[] = {
+	{ "json", rd_render_plan_json },
+	{ "sh", rd_render_plan_sh },
+	{ "ansible", rd_render_plan_ansible },
+	{ "cloud-init", rd_render_plan_cloud_init },
+	{ "dockerfile", rd_render_plan_dockerfile },
+};
+
+static int print_plan(const struct rd_app *app, const struct rd_plan *plan)
+{
+	struct rd_text_options text = rd_app_text_options(app);
+	struct rd_plan_view view = { text.columns, text.color, text.utf8, app->dry_run };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(renderers); i++)
+		if (rd_app_wants(app, renderers[i].format))
+			return renderers[i].render(plan, stdout);
+	return rd_render_plan_text(plan, &view, stdout);
+}
+
+static int make_plan(struct rd_app *app, struct rd_diagnosis **ret_d, struct rd_plan **ret)
+{
+	struct rd_plan_options options = { &app->only, &app->skip, app->until };
+	struct rd_error err = RD_ERROR_INIT;
+	int r;
+
+	*ret_d = rd_diagnose(app->knowledge, app->facts, app->profile);
+	r = rd_plan_build(app->knowledge, *ret_d, app->facts, app->sysroot, &options, ret, &err);
+	if (r < 0) {
+		rd_app_fail(app, 0, "%s", err.message ? err.message : rd_strerror(r));
+		rd_error_clear(&err);
+		return RD_EXIT_BROKEN;
+	}
+	return 0;
+}
+
+/* A question that only a person at a terminal can answer. */
+int rd_app_confirm(const struct rd_app *app, const char *question)
+{
+	char answer[16];
+
+	if (app->yes)
+		return 0;
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return rd_app_fail(app, RD_EXIT_DECLINED, "there is no terminal to ask at; --yes applies without asking");
+	printf("%s [y/N] ", question);
+	fflush(stdout);
+	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
+		return 0;
+	return rd_app_fail(app, RD_EXIT_DECLINED, "declined; nothing has been changed");
+}
+
+static void tell_step(struct rd_tx_listener *self, size_t step, size_t of, const char *words)
+{
+	rd_auto_free char *clean = rd_str_printable(words);
+
+	(void)self;
+	printf("[%zu/%zu] %s\n", step + 1, of, clean);
+	fflush(stdout);
+}
+
+static void tell_output(struct rd_tx_listener *self, const char *line)
+{
+	rd_auto_free char *clean = rd_str_printable(line);
+
+	(void)self;
+	printf("        %s\n", clean);
+	fflush(stdout);
+}
+
+struct rd_tx_listener rd_app_listener(const struct rd_app *app)
+{
+	return (struct rd_tx_listener){ app->verbosity < 0 ? NULL : tell_step, app->verbosity < 1 ? NULL : tell_output };
+}
+
+/* What an earlier run left half done is brought back before anything new begins. */
+static int recover(const struct rd_app *app, const char *dir)
+{
+	rd_auto_free char *id = rd_transaction_interrupted(dir);
+	struct rd_tx_listener listener = rd_app_listener(app);
+	struct rd_transaction *tx = NULL;
+	struct rd_error err = RD_ERROR_INIT;
+	int r;
+
+	if (!id)
+		return 0;
+	if (app->dry_run) {
+		fprintf(stderr, "rocm-doctor fix: transaction %s was interrupted; the next fix or undo brings it back first\n",
+		        id);
+		return 0;
+	}
+	r = rd_transaction_open(dir, id, &tx, &err);
+	if (r == 0)
+		r = rd_transaction_undo(tx, app->sysroot, false, &listener, &err);
+	rd_transaction_close(tx);
+	if (r == 0) {
+		printf("Transaction %s had been interrupted and was brought back.\n", id);
+		return 0;
+	}
+	rd_app_fail(app, 0, "transaction %s was interrupted, and bringing it back failed: %s", id,
+	            err.message ? err.message : rd_strerror(r));
+	rd_error_clear(&err);
+	return r == -ENOTRECOVERABLE ? RD_EXIT_LEFT : RD_EXIT_BROKEN;
+}
+
+static bool is_found(const struct rd_diagnosis *d, const char *id)
+{
+	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(d, f));)
+		if (rd_streq(f->rule->id, id))
+			return true;
+	return false;
+}
+
+/* A fix counts as done when its finding is gone. Returns how many are still there. */
+static size_t look_again(struct rd_app *app, const struct rd_plan *plan)
+{
+	struct rd_diagnosis *d;
+	size_t left = 0;
+
+	app->facts = rd_fact_free(app->facts);
+	app->sysroot = rd_sysroot_free(app->sysroot);
+	if (rd_app_probe(app))
+		return 1;
+	d = rd_diagnose(app->knowledge, app->facts, app->profile);
+	for (size_t i = 0; i < plan->reboot_at; i++) {
+		const struct rd_step *step = plan->steps[i];
+
+		for (size_t j = 0; j < step->findings_n; j++) {
+			bool seen = false;
+
+			for (size_t k = 0; k < i && !seen; k++)
+				for (size_t l = 0; l < plan->steps[k]->findings_n && !seen; l++)
+					seen = rd_streq(plan->steps[k]->findings[l], step->findings[j]);
+			if (seen)
+				continue;
+			if (is_found(d, step->findings[j]))
+				left++;
+			printf("%-9s %s\n", is_found(d, step->findings[j]) ? "remains" : "gone", step->findings[j]);
+		}
+	}
+	rd_diagnosis_free(d);
+	return left;
+}
+
+static int verdict(struct rd_app *app, const struct rd_plan *plan, const char *id)
+{
+	size_t left = look_again(app, plan);
+
+	if (plan->needs_reboot || plan->needs_login) {
+		printf("Applied. %s to finish.  Undo: rocm-doctor undo %s\n", plan->needs_reboot ? "Reboot" : "Log in again",
+		       id);
+		return RD_EXIT_LATER;
+	}
+	if (left) {
+		printf("Applied, and yet %zu finding%s %s. Undo: rocm-doctor undo %s\n", left, left == 1 ? "" : "s",
+		       left == 1 ? "remains" : "remain", id);
+		return RD_EXIT_FOUND;
+	}
+	printf("Applied and verified. Undo: rocm-doctor undo %s\n", id);
+	return RD_EXIT_OK;
+}
+
+/* Takes the plan. */
+static int apply(struct rd_app *app, struct rd_plan *plan, const char *dir)
+{
+	struct rd_tx_listener listener = rd_app_listener(app);
+	struct rd_transaction *tx = NULL;
+	struct rd_error err = RD_ERROR_INIT;
+	int r = rd_transaction_begin(dir, plan, app->sysroot, &tx, &err), status;
+
+	if (r < 0) {
+		rd_app_fail(app, 0, "%s; nothing has been changed", err.message ? err.message : rd_strerror(r));
+		rd_error_clear(&err);
+		rd_plan_free(plan);
+		return RD_EXIT_BROKEN;
+	}
+	r = rd_plan_apply(tx, app->sysroot, &listener, &err);
+	if (r == 0) {
+		status = verdict(app, rd_transaction_plan(tx), rd_transaction_id(tx));
+	} else {
+		status = r == -ENOTRECOVERABLE ? RD_EXIT_LEFT : RD_EXIT_FOUND;
+		rd_app_fail(app, 0, "%s%s; what programs said is in %s/output", err.message ? err.message : rd_strerror(r),
+		            status == RD_EXIT_LEFT ? "" : "; all was rolled back", rd_transaction_path(tx));
+	}
+	rd_error_clear(&err);
+	rd_transaction_close(tx);
+	return status;
+}
+
+static int confirm_and_apply(struct rd_app *app, struct rd_plan *plan, const char *dir)
+{
+	rd_auto_free char *question = NULL;
+	int status;
+
+	if (plan->needs_root && geteuid() != 0) {
+		rd_plan_free(plan);
+		return rd_app_fail(app, RD_EXIT_BROKEN, "this plan needs root: sudo rocm-doctor fix");
+	}
+	if (plan->needs_network && app->no_network) {
+		rd_plan_free(plan);
+		return rd_app_fail(app, RD_EXIT_BROKEN, "this plan may download, and --no-network forbids it");
+	}
+	if (asprintf(&question, "Apply %zu step%s?", plan->reboot_at, plan->reboot_at == 1 ? "" : "s") < 0)
+		abort();
+	status = rd_app_confirm(app, question);
+	if (status) {
+		rd_plan_free(plan);
+		return status;
+	}
+	return apply(app, plan, dir);
+}
+
+static int plan_and_apply(struct rd_app *app, const char *dir)
+{
+	struct rd_diagnosis *d = NULL;
+	struct rd_plan *plan = NULL;
+	int status = make_plan(app, &d, &plan);
+
+	if (!status && print_plan(app, plan) < 0)
+		status = rd_app_fail(app, RD_EXIT_BROKEN, "cannot write to standard output");
+	if (!status && app->dry_run)
+		status = app->detailed_exitcode && plan->n ? RD_EXIT_CHANGES : RD_EXIT_OK;
+	else if (!status && plan->n) {
+		struct rd_plan *taken = rd_steal(plan);
+
+		status = confirm_and_apply(app, taken, dir);
+	}
+	rd_plan_free(plan);
+	rd_diagnosis_free(d);
+	return status;
+}
+
+int cmd_fix(struct rd_app *app, int argc, char *argv[])
+{
+	rd_auto_free char *dir = rd_transaction_dir();
+	int status;
+
+	if (argc > 0)
+		return rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here; --only names what to mend", argv[0]);
+	if (!app->dry_run && app->root && !rd_streq(app->root, "/"))
+		return rd_app_fail(app, RD_EXIT_USAGE, "only the running system is changed; with --root give --dry-run");
+	if (!app->dry_run && !rd_app_wants(app, "text"))
+		return rd_app_fail(app, RD_EXIT_USAGE, "--format %s is for --dry-run", app->format);
+	status = rd_app_load_knowledge(app);
+	if (!status)
+		status = rd_app_check_patterns(app, "--only", &app->only);
+	if (!status)
+		status = rd_app_check_patterns(app, "--skip", &app->skip);
+	if (!status)
+		status = rd_app_probe(app);
+	if (!status)
+		status = recover(app, dir);
+	return status ? status : plan_and_apply(app, dir);
+}

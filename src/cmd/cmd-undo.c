@@ -1,0 +1,178 @@
+/* undo and history: the transactions of this host. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "app.h"
+#include "rocm-doctor/plan.h"
+#include "rocm-doctor/sysroot.h"
+#include "rocm-doctor/transaction.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/xalloc.h"
+
+/* The newest that is neither undone nor only planned. */
+static char *newest(const char *dir)
+{
+	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
+
+	if (rd_transaction_list(dir, &ids) < 0)
+		return NULL;
+	for (size_t i = ids.n; i-- > 0;) {
+		struct rd_transaction *tx = NULL;
+		enum rd_tx_state state;
+
+		if (rd_transaction_open(dir, ids.v[i], &tx, NULL) < 0)
+			continue;
+		state = rd_transaction_state(tx);
+		rd_transaction_close(tx);
+		if (state == RD_TX_FINISHED || state == RD_TX_INTERRUPTED || state == RD_TX_BROKEN)
+			return rd_xstrdup(ids.v[i]);
+	}
+	return NULL;
+}
+
+static int fail(const struct rd_app *app, int status, struct rd_error *err, int r)
+{
+	rd_app_fail(app, 0, "%s", err->message ? err->message : rd_strerror(r));
+	rd_error_clear(err);
+	return status;
+}
+
+static void show_what(const struct rd_transaction *tx)
+{
+	const struct rd_plan *plan = rd_transaction_plan(tx);
+
+	printf("Transaction %s (%s), backwards:\n", rd_transaction_id(tx), rd_tx_state_name(rd_transaction_state(tx)));
+	for (size_t i = plan->reboot_at; i-- > 0;) {
+		const struct rd_step *step = plan->steps[i];
+		rd_auto_free char *words = rd_str_printable(step->description ? step->description : step->action->summary);
+
+		printf("  %s\n", words);
+		for (size_t j = 0; j < step->effects_n; j++) {
+			const struct rd_effect *e = &step->effects[j];
+			rd_auto_free char *diff = e->kind == RD_EFFECT_WRITE ? rd_diff(e->path, e->after, e->before) : NULL;
+
+			for (char *rest = diff, *line; (line = rd_str_next_line(&rest));) {
+				rd_auto_free char *clean = rd_str_printable(line);
+
+				printf("     %s\n", clean);
+			}
+			for (size_t k = 0; e->undo && e->undo[k]; k++) {
+				rd_auto_free char *clean = rd_str_printable(e->undo[k]);
+
+				printf("%s%s%s", k ? " " : "     $ ", clean, e->undo[k + 1] ? "" : "\n");
+			}
+		}
+	}
+}
+
+static int undo(struct rd_app *app, struct rd_transaction *tx)
+{
+	struct rd_tx_listener listener = rd_app_listener(app);
+	struct rd_error err = RD_ERROR_INIT;
+	int r, status;
+
+	show_what(tx);
+	if (app->dry_run)
+		return RD_EXIT_OK;
+	status = rd_app_confirm(app, "Undo it?");
+	if (status)
+		return status;
+	r = rd_transaction_undo(tx, app->sysroot, app->force, &listener, &err);
+	if (r == -EALREADY) {
+		puts("It is undone already.");
+		rd_error_clear(&err);
+		return RD_EXIT_OK;
+	}
+	if (r < 0)
+		return fail(app, r == -ENOTRECOVERABLE ? RD_EXIT_LEFT : r == -ESTALE ? RD_EXIT_FOUND : RD_EXIT_BROKEN, &err, r);
+	puts("Undone: what it changed is as it was.");
+	return RD_EXIT_OK;
+}
+
+int cmd_undo(struct rd_app *app, int argc, char *argv[])
+{
+	rd_auto_free char *dir = rd_transaction_dir(), *id = argc > 0 ? rd_xstrdup(argv[0]) : newest(dir);
+	struct rd_error err = RD_ERROR_INIT;
+	struct rd_transaction *tx = NULL;
+	int r, status;
+
+	if (argc > 1)
+		return rd_app_fail(app, RD_EXIT_USAGE, "one transaction at a time");
+	if (!id) {
+		puts("Nothing to undo.");
+		return RD_EXIT_OK;
+	}
+	r = rd_transaction_open(dir, id, &tx, &err);
+	if (r == 0)
+		r = rd_sysroot_open("/", &app->sysroot, &err);
+	status = r < 0 ? fail(app, r == -ENOENT ? RD_EXIT_USAGE : RD_EXIT_BROKEN, &err, r) : undo(app, tx);
+	rd_transaction_close(tx);
+	return status;
+}
+
+static cJSON *entry_json(const struct rd_transaction *tx)
+{
+	const struct rd_plan *plan = rd_transaction_plan(tx);
+	cJSON *object = cJSON_CreateObject(), *array;
+
+	cJSON_AddStringToObject(object, "id", rd_transaction_id(tx));
+	cJSON_AddStringToObject(object, "state", rd_tx_state_name(rd_transaction_state(tx)));
+	array = cJSON_AddArrayToObject(object, "steps");
+	for (size_t i = 0; i < plan->reboot_at; i++)
+		cJSON_AddItemToArray(array, cJSON_CreateString(plan->steps[i]->description ? plan->steps[i]->description
+		                                                                           : plan->steps[i]->action->summary));
+	return object;
+}
+
+static void show_entry(const struct rd_transaction *tx)
+{
+	const struct rd_plan *plan = rd_transaction_plan(tx);
+
+	printf("%s  %s\n", rd_transaction_id(tx), rd_tx_state_name(rd_transaction_state(tx)));
+	for (size_t i = 0; i < plan->reboot_at; i++) {
+		const struct rd_step *step = plan->steps[i];
+		rd_auto_free char *words = rd_str_printable(step->description ? step->description : step->action->summary);
+
+		printf("    %s\n", words);
+	}
+}
+
+int cmd_history(struct rd_app *app, int argc, char *argv[])
+{
+	rd_auto_free char *dir = rd_transaction_dir(), *text = NULL;
+	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
+	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "transactions");
+	int r = rd_transaction_list(dir, &ids), status = RD_EXIT_OK;
+
+	if (argc > 0)
+		status = rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here", argv[0]);
+	else if (r < 0)
+		status = rd_app_fail(app, RD_EXIT_BROKEN, "cannot list '%s': %s", dir, rd_strerror(r));
+	for (size_t i = 0; i < ids.n && !status; i++) {
+		struct rd_error err = RD_ERROR_INIT;
+		struct rd_transaction *tx = NULL;
+
+		r = rd_transaction_open(dir, ids.v[i], &tx, &err);
+		if (r < 0)
+			fail(app, 0, &err, r);
+		else if (rd_app_wants(app, "json"))
+			cJSON_AddItemToArray(array, entry_json(tx));
+		else
+			show_entry(tx);
+		rd_transaction_close(tx);
+	}
+	if (!status && rd_app_wants(app, "json")) {
+		text = cJSON_Print(root);
+		puts(text ? text : "{}");
+	} else if (!status && !ids.n) {
+		puts("Nothing has been changed on this host yet.");
+	}
+	cJSON_Delete(root);
+	return status;
+}

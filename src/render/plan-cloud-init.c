@@ -1,0 +1,85 @@
+/* A plan as cloud-init user data: files first, then commands, as cloud-init orders its modules. */
+
+#include <errno.h>
+
+#include "plan-common.h"
+#include "util/strbuf.h"
+
+static bool is_file(const struct rd_effect *e)
+{
+	return e->kind == RD_EFFECT_WRITE && e->after;
+}
+
+static void put_file(struct rd_strbuf *sb, const struct rd_effect *e)
+{
+	rd_strbuf_add(sb, "  - path: ");
+	rd_quote_yaml(sb, e->path);
+	rd_strbuf_addf(sb, "\n    permissions: \"%04o\"\n    content: ", e->mode ? e->mode : 0644);
+	rd_quote_yaml(sb, e->after);
+	rd_strbuf_addc(sb, '\n');
+}
+
+static void put_argv(struct rd_strbuf *sb, const char *const argv[])
+{
+	rd_strbuf_add(sb, "  - [");
+	for (size_t i = 0; argv[i]; i++) {
+		rd_strbuf_add(sb, i ? ", " : "");
+		rd_quote_yaml(sb, argv[i]);
+	}
+	rd_strbuf_add(sb, "]\n");
+}
+
+static void put_command(struct rd_strbuf *sb, const struct rd_effect *e)
+{
+	switch (e->kind) {
+	case RD_EFFECT_WRITE:
+		put_argv(sb, (const char *const[]){ "rm", "-f", "--", e->path, NULL });
+		break;
+	case RD_EFFECT_VALUE:
+		put_argv(sb,
+		         (const char *const[]){ "sh", "-c", "printf '%s\\n' \"$1\" >\"$2\"", "sh", e->after, e->path, NULL });
+		break;
+	case RD_EFFECT_LINK:
+		if (e->after)
+			put_argv(sb, (const char *const[]){ "ln", "-sfn", "--", e->after, e->path, NULL });
+		else
+			put_argv(sb, (const char *const[]){ "rm", "-f", "--", e->path, NULL });
+		break;
+	default:
+		put_argv(sb, (const char *const *)e->argv);
+	}
+}
+
+static void put_all(struct rd_strbuf *sb, const struct rd_plan *plan, const char *heading, bool files)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		for (size_t j = 0; j < plan->steps[i]->effects_n; j++) {
+			const struct rd_effect *e = &plan->steps[i]->effects[j];
+
+			if (is_file(e) != files)
+				continue;
+			if (!any)
+				rd_strbuf_add(sb, heading);
+			any = true;
+			if (files)
+				put_file(sb, e);
+			else
+				put_command(sb, e);
+		}
+	}
+}
+
+int rd_render_plan_cloud_init(const struct rd_plan *plan, FILE *out)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	rd_strbuf_add(&sb, "#cloud-config\n# Written by rocm-doctor fix --format cloud-init.\n");
+	put_all(&sb, plan, "write_files:\n", true);
+	put_all(&sb, plan, "runcmd:\n", false);
+	if (plan->needs_reboot)
+		rd_strbuf_add(&sb, "power_state:\n  mode: reboot\n");
+	fputs(sb.buf, out);
+	return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,117 @@
+/* A plan as a script to be read, kept and run elsewhere. Nothing of the host reaches it unquoted. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "plan-common.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+static const char head[] = "#!/bin/bash\n"
+			   "# Written by rocm-doctor fix --format sh. Read it before you run it.\n"
+			   "set -euo pipefail\n"
+			   "\n"
+			   "# put FILE MODE: standard input becomes FILE, by rename; what is there keeps owner and mode.\n"
+			   "put() {\n"
+			   "\tlocal new=\"$1.rd-new\"\n"
+			   "\tmkdir -p -- \"$(dirname -- \"$1\")\"\n"
+			   "\tif [ -e \"$1\" ]; then cp -a -- \"$1\" \"$new\"; else : >\"$new\"; chmod -- \"$2\" \"$new\"; fi\n"
+			   "\tcat >\"$new\"\n"
+			   "\tmv -f -- \"$new\" \"$1\"\n"
+			   "}\n";
+
+/* A word that no line of the text is. */
+static char *delimiter(const char *text)
+{
+	char *word = rd_xstrdup("END");
+
+	while (strstr(text, word)) {
+		rd_auto_free char *shorter = word;
+
+		word = rd_xasprintf("%s_", shorter);
+	}
+	return word;
+}
+
+/* A here-document where the text ends in a line end, as most do; else one quoted argument. */
+static void put_content(struct rd_strbuf *sb, const struct rd_effect *e)
+{
+	rd_auto_free char *end = delimiter(e->after);
+
+	if (*e->after && !rd_str_has_suffix(e->after, "\n")) {
+		rd_strbuf_add(sb, "printf %s ");
+		rd_quote_sh(sb, e->after);
+		rd_strbuf_add(sb, " | put ");
+		rd_quote_sh(sb, e->path);
+		rd_strbuf_addf(sb, " %04o\n", e->mode ? e->mode : 0644);
+		return;
+	}
+	rd_strbuf_add(sb, "put ");
+	rd_quote_sh(sb, e->path);
+	rd_strbuf_addf(sb, " %04o <<'%s'\n%s%s\n", e->mode ? e->mode : 0644, end, e->after, end);
+}
+
+static void put_effect(struct rd_strbuf *sb, const struct rd_effect *e)
+{
+	switch (e->kind) {
+	case RD_EFFECT_WRITE:
+		if (e->after) {
+			put_content(sb, e);
+		} else {
+			rd_strbuf_add(sb, "rm -f -- ");
+			rd_quote_sh(sb, e->path);
+			rd_strbuf_addc(sb, '\n');
+		}
+		break;
+	case RD_EFFECT_VALUE:
+		rd_strbuf_add(sb, "printf '%s\\n' ");
+		rd_quote_sh(sb, e->after);
+		rd_strbuf_add(sb, " >");
+		rd_quote_sh(sb, e->path);
+		rd_strbuf_addc(sb, '\n');
+		break;
+	case RD_EFFECT_LINK:
+		rd_strbuf_add(sb, e->after ? "ln -sfn -- " : "rm -f --");
+		if (e->after)
+			rd_quote_sh(sb, e->after);
+		rd_strbuf_addc(sb, ' ');
+		rd_quote_sh(sb, e->path);
+		rd_strbuf_addc(sb, '\n');
+		break;
+	default:
+		if (e->as_owner_of) {
+			rd_strbuf_add(sb, "setpriv --reuid \"$(stat -c %u -- ");
+			rd_quote_sh(sb, e->as_owner_of);
+			rd_strbuf_add(sb, ")\" --regid \"$(stat -c %g -- ");
+			rd_quote_sh(sb, e->as_owner_of);
+			rd_strbuf_add(sb, ")\" --clear-groups ");
+		}
+		rd_quote_command(sb, e->argv);
+		rd_strbuf_addc(sb, '\n');
+	}
+}
+
+int rd_render_plan_sh(const struct rd_plan *plan, FILE *out)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	rd_strbuf_add(&sb, head);
+	for (size_t i = 0; i < plan->n; i++) {
+		if (i == plan->reboot_at)
+			rd_strbuf_add(&sb, "\necho 'reboot now, then run rocm-doctor fix again' >&2\nexit 10\n");
+		rd_strbuf_add(&sb, "\n# ");
+		rd_comment(&sb, rd_step_words(plan->steps[i]));
+		rd_strbuf_addc(&sb, '\n');
+		for (size_t j = 0; j < plan->steps[i]->effects_n; j++)
+			put_effect(&sb, &plan->steps[i]->effects[j]);
+	}
+	for (size_t i = 0; i < plan->advice_n; i++) {
+		rd_strbuf_add(&sb, i ? "# - " : "\n# To be done by hand:\n# - ");
+		rd_comment(&sb, plan->advice[i].text);
+		rd_strbuf_addc(&sb, '\n');
+	}
+	fputs(sb.buf, out);
+	return ferror(out) ? -EIO : 0;
+}

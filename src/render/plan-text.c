@@ -1,0 +1,184 @@
+/* A plan for a person: each step, its exact diff or command, and what the whole needs. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan-common.h"
+#include "rocm-doctor/diagnosis.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+
+/* Diffs longer than this are shown by their first lines. */
+#define DIFF_LINES 60
+
+struct screen {
+	const struct rd_plan_view *view;
+	FILE *out;
+};
+
+static void put(const struct screen *s, const char *code, const char *text)
+{
+	rd_auto_free char *clean = rd_str_printable(text);
+
+	if (s->view->color && *code)
+		fprintf(s->out, "\033[%sm%s\033[0m", code, clean);
+	else
+		fputs(clean, s->out);
+}
+
+static const char *diff_color(const char *line)
+{
+	if (rd_str_has_prefix(line, "---") || rd_str_has_prefix(line, "+++"))
+		return "1";
+	return *line == '-' ? "31" : *line == '+' ? "32" : *line == '@' ? "36" : "";
+}
+
+static void show_diff(const struct screen *s, const struct rd_effect *e)
+{
+	rd_auto_free char *diff = rd_diff(e->path, e->before, e->after);
+	char *rest = diff, *line;
+	size_t n = 0;
+
+	while ((line = rd_str_next_line(&rest)) && n++ < DIFF_LINES) {
+		fputs("     ", s->out);
+		put(s, diff_color(line), line);
+		putc('\n', s->out);
+	}
+	if (line)
+		fputs("     ... (--format json has all of it)\n", s->out);
+}
+
+static void show_command(const struct screen *s, const struct rd_effect *e)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	rd_quote_command(&sb, e->argv);
+	fputs("     $ ", s->out);
+	put(s, "1", sb.buf);
+	if (e->as_owner_of) {
+		rd_auto_strbuf struct rd_strbuf owner = RD_STRBUF_INIT;
+
+		rd_strbuf_addf(&owner, "   (as the owner of %s)", e->as_owner_of);
+		put(s, "2", owner.buf);
+	}
+	putc('\n', s->out);
+	if (e->kind == RD_EFFECT_RUN && !e->undo)
+		fputs("       cannot be undone\n", s->out);
+}
+
+static void show_effect(const struct screen *s, const struct rd_effect *e)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	switch (e->kind) {
+	case RD_EFFECT_WRITE:
+		show_diff(s, e);
+		break;
+	case RD_EFFECT_VALUE:
+	case RD_EFFECT_LINK:
+		rd_strbuf_addf(&sb, "%s: %s -> %s", e->path, e->before ? e->before : "nothing",
+		               e->after ? e->after : "nothing");
+		fputs("     ", s->out);
+		put(s, "", sb.buf);
+		putc('\n', s->out);
+		break;
+	default:
+		show_command(s, e);
+	}
+}
+
+static void show_step(const struct screen *s, const struct rd_step *step, size_t number)
+{
+	fprintf(s->out, "%2zu  ", number);
+	put(s, "1", rd_step_words(step));
+	fprintf(s->out, "   %s\n", step->action->name);
+	for (size_t i = 0; i < step->effects_n; i++)
+		show_effect(s, &step->effects[i]);
+	for (size_t i = 0; i < step->origins_n; i++) {
+		fputs("     from ", s->out);
+		put(s, "2", step->origins[i]);
+		putc('\n', s->out);
+	}
+}
+
+static void show_heading(const struct screen *s, const struct rd_plan *plan)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		for (size_t j = 0; j < plan->steps[i]->findings_n; j++) {
+			const char *id = plan->steps[i]->findings[j];
+
+			if (strstr(sb.buf, id))
+				continue;
+			rd_strbuf_addf(&sb, "%s%s", n++ ? ", " : "", id);
+		}
+	}
+	fputs("Plan for ", s->out);
+	put(s, "1", sb.buf);
+	fputs("\n\n", s->out);
+}
+
+static void show_advice(const struct screen *s, const struct rd_plan *plan)
+{
+	if (plan->advice_n)
+		fputs(plan->n ? "\nTo be done by hand\n" : "To be done by hand\n", s->out);
+	for (size_t i = 0; i < plan->advice_n; i++) {
+		const struct rd_advice *a = &plan->advice[i];
+
+		fputs("  -  ", s->out);
+		put(s, "", a->text);
+		if (a->reason) {
+			fputs("\n     ", s->out);
+			put(s, "2", a->reason);
+		}
+		putc('\n', s->out);
+	}
+	for (size_t i = 0; i < plan->unfixed_n; i++) {
+		const struct rd_finding *f = plan->unfixed[i];
+
+		for (size_t j = 0; j < f->next_n; j++) {
+			fputs(i || j || plan->advice_n ? "  -  " : "To be done by hand\n  -  ", s->out);
+			put(s, "", f->next[j]);
+			putc('\n', s->out);
+		}
+	}
+}
+
+static void show_needs(const struct screen *s, const struct rd_plan *plan)
+{
+	fputs("\n", s->out);
+	fputs(plan->needs_root ? "Needs root. " : "Needs no root. ", s->out);
+	if (plan->needs_network)
+		fputs("May download. ", s->out);
+	fputs(plan->needs_reboot  ? "Takes effect after a reboot. "
+	      : plan->needs_login ? "Takes effect at the next login. "
+	                          : "No reboot. ",
+	      s->out);
+	fputs(plan->is_irreversible ? "Not all of it can be undone. " : "Can be undone: rocm-doctor undo. ", s->out);
+	if (s->view->dry_run)
+		fputs("Nothing has been changed.", s->out);
+	putc('\n', s->out);
+}
+
+int rd_render_plan_text(const struct rd_plan *plan, const struct rd_plan_view *view, FILE *out)
+{
+	struct screen s = { view, out };
+
+	if (plan->n)
+		show_heading(&s, plan);
+	for (size_t i = 0; i < plan->n; i++) {
+		if (i == plan->reboot_at)
+			fputs("\nAfter the reboot, by running this again:\n", out);
+		show_step(&s, plan->steps[i], i + 1);
+	}
+	show_advice(&s, plan);
+	if (plan->n)
+		show_needs(&s, plan);
+	else if (!plan->advice_n && !plan->unfixed_n)
+		fputs("Nothing to do.\n", out);
+	return ferror(out) ? -EIO : 0;
+}

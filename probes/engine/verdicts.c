@@ -87,12 +87,12 @@ static void look_at_vllm(struct rd_probe_ctx *ctx, struct rd_fact *vllm, const s
 	static const char *const own[] = { "requires_torch", NULL }, *const torch[] = { "torch.version", "torch.rocm", NULL };
 	const char *requires = rd_fact_get_str(vllm, "requires_torch"), *rocm = rd_fact_get_str(vllm, "rocm");
 	const char *public = rd_fact_get_str(env, "torch.public_version"), *torch_rocm = rd_fact_get_str(env, "torch.rocm");
-	rd_auto_free char *required = rd_wheel_public(requires), *text = NULL;
+	rd_auto_free char *text = NULL;
 
 	(void)ctx;
 	if (unknown_with(vllm, "torch_mismatch", vllm, own) || unknown_with(vllm, "torch_mismatch", env, torch))
 		return;
-	if (*requires && *public && rd_version_compare(required, public, RD_VERSION_PEP440) != 0)
+	if (*requires && *public && !rd_wheel_same_release(requires, public))
 		text = rd_xasprintf("vllm wants torch %s, installed is %s", requires, public);
 	else if (*rocm && *torch_rocm && atoi(rocm) != atoi(torch_rocm))
 		text = rd_xasprintf("vllm is built for ROCm %s, torch for ROCm %s", rocm, torch_rocm);
@@ -102,8 +102,11 @@ static void look_at_vllm(struct rd_probe_ctx *ctx, struct rd_fact *vllm, const s
 
 /* ------------------------------------------------------------ flash-attention */
 
-/* The row of the newest release that is not above this one; NULL before the first. */
-static const cJSON *flash_row(const struct rd_probe_ctx *ctx, const char *version)
+/*
+ * The row of the newest release that is not above this one; NULL before the first. A build from its repository carries the
+ * number of the last release and may be as new as the table's newest row.
+ */
+static const cJSON *flash_row(const struct rd_probe_ctx *ctx, const char *version, bool from_source)
 {
 	const cJSON *row, *best = NULL;
 	rd_auto_free char *public = rd_wheel_public(version);
@@ -113,7 +116,7 @@ static const cJSON *flash_row(const struct rd_probe_ctx *ctx, const char *versio
 	if (post)
 		*post = '\0';
 	cJSON_ArrayForEach (row, table(ctx, "flash_attention_ck"))
-		if (rd_version_compare(public, field(row, "from"), RD_VERSION_PEP440) >= 0)
+		if (from_source || rd_version_compare(public, field(row, "from"), RD_VERSION_PEP440) >= 0)
 			best = row;
 	return best;
 }
@@ -131,8 +134,8 @@ static bool row_has(const cJSON *row, const char *gfx)
 /* Only where no GPU of the host can use it: beside one that can, the others are rarely meant. */
 static void look_at_flash_attn(struct rd_probe_ctx *ctx, struct rd_fact *flash, const struct rd_fact *env)
 {
-	static const char *const own[] = { "version", "compiled", "triton_enabled", NULL };
-	const cJSON *row = flash_row(ctx, rd_fact_get_str(flash, "version"));
+	static const char *const own[] = { "version", "compiled", "triton_enabled", "from_source", NULL };
+	const cJSON *row = flash_row(ctx, rd_fact_get_str(flash, "version"), rd_fact_get_bool(flash, "from_source"));
 	const struct rd_fact *gpus = rd_fact_get(ctx->facts, "gpus");
 	bool usable = false, unsure = false;
 

@@ -123,8 +123,12 @@ static void look_at_flash_attn(struct engine *e)
 		rd_fact_set_unknown(e->item, "triton_enabled", r, variable);
 	else
 		rd_fact_set_bool(e->item, "triton_enabled", r == 1 && rd_streq(value, "TRUE"), variable);
+	r = rd_sysroot_existsf(e->ctx->sysroot, "%s/direct_url.json", e->source);
+	if (r < 0)
+		rd_fact_set_unknown(e->item, "from_source", r, e->source);
+	else
+		rd_fact_set_bool(e->item, "from_source", r > 0, e->source);
 	r = rd_sysroot_list(e->ctx->sysroot, &names, e->site);
-
 	set_release(e);
 	set_build(e, build, e->source);
 	/* The module is named "cuda" on ROCm as well; a Triton-only build has none. */
@@ -323,6 +327,8 @@ static const struct rd_fact_decl facts[] = {
 	{ "engines.flash_attn[].rocm", RD_STR, "ROCm release it was built for", "the local version", RD_VERSION_ROCM },
 	{ "engines.flash_attn[].triton_enabled", RD_BOOL, "the session chooses its Triton back end",
 	  "FLASH_ATTENTION_TRITON_AMD_ENABLE" },
+	{ "engines.flash_attn[].from_source", RD_BOOL, "it was installed from a repository or a folder",
+	  "flash_attn-*.dist-info/direct_url.json" },
 	{ "engines.flash_attn[].compiled", RD_BOOL, "it has a compiled back end", "flash_attn_2_cuda*.so" },
 	ENGINE("bitsandbytes", "bitsandbytes"),
 	{ "engines.bitsandbytes[].rocm_libraries[]", RD_STRS, "HIP versions that it has a library for, digits only",

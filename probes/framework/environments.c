@@ -687,7 +687,7 @@ static void set_packages(struct rd_fact *item, const struct paths *p)
 		if (!i || !rd_streq(packages[i].name, packages[i - 1].name))
 			rd_fact_set_entry(item, "packages", packages[i].name, packages[i].version, packages[i].source);
 	if (n > PACKAGES_MAX)
-		rd_fact_set_unknown(item, "packages", -E2BIG, p->dirs.v[0]);
+		rd_fact_set_unknown_why(item, "packages", "more packages than this program takes in", p->dirs.v[0]);
 	else if (p->error)
 		rd_fact_set_unknown(item, "packages", p->error, p->dirs.n ? p->dirs.v[0] : "site-packages");
 	for (size_t i = 0; i < n; i++) {

@@ -258,13 +258,12 @@ static bool companion_problem(const struct rd_fact *env, const struct rd_fact *o
 	const char *rocm = rd_fact_get_str(one, "rocm"), *torch_rocm = rd_fact_get_str(env, "torch.rocm");
 	const char *requires = rd_fact_get_str(one, "requires_torch"), *public = rd_fact_get_str(env, "torch.public_version");
 	const char *name = rd_fact_get_str(one, "name"), *version = rd_fact_get_str(one, "version");
-	rd_auto_free char *required = rd_wheel_public(requires);
 
 	if (*build && *torch_build && !rd_streq(build, torch_build))
 		rd_strbuf_addf(ret, "%s %s is a %s build, torch a %s build", name, version, build, torch_build);
 	else if (*rocm && *torch_rocm && atoi(rocm) != atoi(torch_rocm))
 		rd_strbuf_addf(ret, "%s is built for ROCm %s, torch for ROCm %s", name, rocm, torch_rocm);
-	else if (*requires && *public && rd_version_compare(required, public, RD_VERSION_PEP440) != 0)
+	else if (*requires && *public && !rd_wheel_same_release(requires, public))
 		rd_strbuf_addf(ret, "%s %s wants torch %s, installed is %s", name, version, requires, public);
 	else
 		return false;

@@ -4,6 +4,7 @@
 
 #include "util/str.h"
 #include "util/strbuf.h"
+#include "util/version.h"
 #include "util/wheel.h"
 #include "util/xalloc.h"
 
@@ -57,6 +58,28 @@ const char *rd_wheel_local(const char *version)
 char *rd_wheel_public(const char *version)
 {
 	return rd_xstrndup(version, strcspn(version, "+"));
+}
+
+/* Bytes of "X.Y" at the beginning of a version. */
+static size_t series(const char *version)
+{
+	size_t major = strspn(version, "0123456789");
+
+	return version[major] == '.' ? major + 1 + strspn(version + major + 1, "0123456789") : major;
+}
+
+bool rd_wheel_same_release(const char *pin, const char *installed)
+{
+	char *a = rd_wheel_public(pin), *b = rd_wheel_public(installed);
+	bool own = strstr(a, "dev") || strstr(b, "dev") || strstr(b, "a0"), same;
+
+	if (own)
+		same = series(a) == series(b) && strncmp(a, b, series(a)) == 0;
+	else
+		same = rd_version_compare(a, b, RD_VERSION_PEP440) == 0;
+	free(a);
+	free(b);
+	return same;
 }
 
 /* A part of the local version that begins with @word and goes on with a digit; NULL for none. */

@@ -25,6 +25,14 @@ const char *rd_wheel_local(const char *version);
 /* The version without its local part. Caller frees. */
 char *rd_wheel_public(const char *version) RD_MUST_CHECK;
 
+/*
+ * rd_wheel_same_release - does a pin mean what is installed?
+ *
+ * Local parts do not count. Where one of them is a build of its own sources or a nightly (2.9.0a0+git..., 2.10.0.dev...), X.Y
+ * alone is compared: such builds satisfy nobody's pin to the letter and work.
+ */
+bool rd_wheel_same_release(const char *pin, const char *installed);
+
 /* What a local version says of the build: "rocm", "cuda", "cpu", or "" where it says nothing. */
 const char *rd_wheel_build(const char *version);
 

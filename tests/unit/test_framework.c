@@ -449,6 +449,84 @@ static void bitsandbytes_is_asked_for_the_library_that_its_loader_wants(void **s
 	}
 }
 
+static void flash_attention_is_held_against_the_gpus_by_release(void **state)
+{
+	static const struct {
+		const char *version, *gfx, *beside;
+		size_t unsupported;
+	} cases[] = {
+		{ "2.7.4.post1", "gfx1100", "/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", 1 },
+		{ "2.7.4.post1", "gfx942", "/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", 0 },
+		{ "2.8.3", "gfx950", "/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", 0 },
+		{ "2.8.3", "gfx1100", "/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", 1 },
+		{ "2.0.4", "gfx1100", "/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", 0 },
+		/* Built for Triton alone. */
+		{ "2.8.3", "gfx1100", "/flash_attn/__init__.py", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct host h = host_new();
+		char text[256];
+
+		venv(&h, "/opt/llm");
+		snprintf(text, sizeof(text), "flash_attn-%s.dist-info", cases[i].version);
+		package(&h, SITE, text, "");
+		snprintf(text, sizeof(text), SITE "%s", cases[i].beside);
+		scratch_file(h.dir, text, "");
+		scratch_manifest(h.dir, "'environment': {'VIRTUAL_ENV': '/opt/llm', 'PATH': ''}");
+		gpu(&h, cases[i].gfx);
+		look(&h);
+		assert_int_equal(rd_fact_count(rd_fact_get(h.facts, "engines.flash_attn[0].unsupported_gpus")),
+		                 cases[i].unsupported);
+		host_free(&h);
+	}
+}
+
+static void flash_attention_from_its_repository_may_be_newer_than_its_number(void **state)
+{
+	struct host h = host_new();
+
+	(void)state;
+	venv(&h, "/opt/llm");
+	package(&h, SITE, "flash_attn-2.8.3.dist-info", "");
+	scratch_file(h.dir, SITE "/flash_attn-2.8.3.dist-info/direct_url.json", "{}");
+	scratch_file(h.dir, SITE "/flash_attn_2_cuda.so", "");
+	scratch_manifest(h.dir, "'environment': {'VIRTUAL_ENV': '/opt/llm', 'PATH': ''}");
+	gpu(&h, "gfx1100");
+	look(&h);
+	assert_int_equal(rd_fact_count(rd_fact_get(h.facts, "engines.flash_attn[0].unsupported_gpus")), 0);
+	host_free(&h);
+}
+
+static void vllm_is_known_by_its_modules_and_version(void **state)
+{
+	static const struct {
+		const char *version, *module, *build;
+	} cases[] = { { "0.10.2+rocm64", "_C.abi3.so", "rocm" },
+		      { "0.9.2.dev364+gb432b7a28", "_rocm_C.abi3.so", "rocm" },
+		      { "0.10.2", "_C.abi3.so", "cuda" },
+		      { "0.9.2.dev364+gb432b7a28", "_C.abi3.so", "" },
+		      { "0.10.2+cpu", "_C.abi3.so", "cpu" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct host h = host_new();
+		char text[256];
+
+		venv(&h, "/opt/llm");
+		snprintf(text, sizeof(text), "vllm-%s.dist-info", cases[i].version);
+		package(&h, SITE, text, "Requires-Dist: torch==2.8.0\n");
+		snprintf(text, sizeof(text), SITE "/vllm/%s", cases[i].module);
+		scratch_file(h.dir, text, "");
+		look(&h);
+		assert_string_equal(str(&h, "engines.vllm[0].build"), cases[i].build);
+		assert_string_equal(str(&h, "engines.vllm[0].requires_torch"), "2.8.0");
+		assert_false(rd_fact_get_bool(h.facts, "engines.vllm[0].amdsmi"));
+		host_free(&h);
+	}
+}
+
 static void ollama_has_rocm_where_its_libraries_lie_beside_it(void **state)
 {
 	static const struct {
@@ -584,6 +662,9 @@ int main(void)
 		cmocka_unit_test(sdk_wheels_have_to_be_of_one_release_and_for_the_gpu),
 		cmocka_unit_test(credentials_are_cut_out_of_index_addresses),
 		cmocka_unit_test(bitsandbytes_is_asked_for_the_library_that_its_loader_wants),
+		cmocka_unit_test(flash_attention_is_held_against_the_gpus_by_release),
+		cmocka_unit_test(flash_attention_from_its_repository_may_be_newer_than_its_number),
+		cmocka_unit_test(vllm_is_known_by_its_modules_and_version),
 		cmocka_unit_test(ollama_has_rocm_where_its_libraries_lie_beside_it),
 		cmocka_unit_test(a_server_older_than_the_driver_is_seen_by_clock_and_log),
 		cmocka_unit_test(loops_and_garbage_end_in_unknown_or_nothing),

@@ -83,6 +83,18 @@ static void the_local_version_tells_build_and_release(void **state)
 	}
 }
 
+static void builds_of_their_own_sources_are_compared_by_series(void **state)
+{
+	(void)state;
+	assert_true(rd_wheel_same_release("2.8.0", "2.8.0+rocm6.4"));
+	assert_true(rd_wheel_same_release("2.8", "2.8.0"));
+	assert_false(rd_wheel_same_release("2.8.0", "2.8.1"));
+	assert_true(rd_wheel_same_release("2.9.1", "2.9.0a0+git1234567"));
+	assert_false(rd_wheel_same_release("2.9.1", "2.10.0a0+git1234567"));
+	assert_true(rd_wheel_same_release("2.10.0.dev20250929", "2.10.0.dev20251001+rocm7.0"));
+	assert_false(rd_wheel_same_release("", "2.10.0"));
+}
+
 static void assignments_are_read_with_and_without_annotation(void **state)
 {
 	static const char text[] = "from typing import Optional\n"
@@ -155,6 +167,7 @@ int main(void)
 		cmocka_unit_test(names_are_normalised_as_pep_503_says),
 		cmocka_unit_test(a_folder_is_split_into_name_and_version),
 		cmocka_unit_test(the_local_version_tells_build_and_release),
+		cmocka_unit_test(builds_of_their_own_sources_are_compared_by_series),
 		cmocka_unit_test(assignments_are_read_with_and_without_annotation),
 		cmocka_unit_test(requirements_of_extras_and_the_description_are_left_out),
 		cmocka_unit_test(lines_that_name_no_project_are_no_requirements),

@@ -26,7 +26,7 @@ static const char devices[] = "/sys/bus/pci/devices";
  */
 static jmp_buf give_up;
 
-static RD_PRINTF(1, 2) _Noreturn void on_error(char *format, ...)
+static RD_PRINTF(1, 2) __attribute__((noreturn)) void on_error(char *format, ...)
 {
 	va_list ap;
 	char text[256];

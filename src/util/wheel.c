@@ -157,9 +157,11 @@ char *rd_wheel_assignment(const char *text, const char *name, bool *ret_there)
 
 	if (ret_there)
 		*ret_there = false;
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+	for (const char *line = text, *next; *line; line = next) {
 		const char *value, *end;
 
+		next = line + strcspn(line, "\n");
+		next += *next == '\n';
 		if (strncmp(line, name, len) != 0 || !(value = value_of(line + len)))
 			continue;
 		if (ret_there)

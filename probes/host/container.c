@@ -106,7 +106,7 @@ static void look_at_environment(struct rd_sysroot *sr, struct verdict *v)
 static void look_at_files(struct rd_sysroot *sr, struct verdict *v)
 {
 	rd_auto_free char *word = NULL;
-	rd_auto_free char *environ = NULL;
+	rd_auto_free char *variables = NULL;
 	size_t len = 0;
 
 	if (rd_sysroot_exists(sr, "/var/run/secrets/kubernetes.io") == 1)
@@ -116,10 +116,10 @@ static void look_at_files(struct rd_sysroot *sr, struct verdict *v)
 	if (rd_sysroot_read_line(sr, &word, "/run/systemd/container") >= 0)
 		look_at_word(v, word, "/run/systemd/container");
 	/* Only root and the owner may read it; the other signs do without. */
-	if (rd_sysroot_read_bytes(sr, &environ, &len, "/proc/1/environ") >= 0)
-		for (size_t at = 0; at < len; at += strlen(environ + at) + 1)
-			if (rd_str_has_prefix(environ + at, "container="))
-				look_at_word(v, environ + at + strlen("container="), "/proc/1/environ");
+	if (rd_sysroot_read_bytes(sr, &variables, &len, "/proc/1/environ") >= 0)
+		for (size_t at = 0; at < len; at += strlen(variables + at) + 1)
+			if (rd_str_has_prefix(variables + at, "container="))
+				look_at_word(v, variables + at + strlen("container="), "/proc/1/environ");
 	v->dockerenv = rd_sysroot_exists(sr, "/.dockerenv") == 1;
 	if (rd_sysroot_exists(sr, "/.singularity.d") == 1)
 		add_sign(v, WEAK, "apptainer", "/.singularity.d");

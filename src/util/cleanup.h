@@ -29,7 +29,7 @@ static inline void rd_cleanup_fclose(FILE *const *f)
 
 /* Defines rd_cleanup_NAME for a type whose _free takes and returns a pointer. */
 #define RD_DEFINE_CLEANUP(name, type, release) \
-	static inline void rd_cleanup_##name(type **p) \
+	static inline __attribute__((unused)) void rd_cleanup_##name(type **p) \
 	{ \
 		*p = release(*p); \
 	}

@@ -69,15 +69,18 @@ static void describe_running(struct rd_probe_ctx *ctx)
 {
 	rd_auto_free char *taint = NULL;
 	bool versioned;
+	int r;
 
 	rd_probe_str(ctx, ctx->facts, AMDGPU("version"), MODULE "/version");
 	rd_probe_str(ctx, ctx->facts, AMDGPU("srcversion"), MODULE "/srcversion");
 	read_parameters(ctx);
-	if (rd_sysroot_read_line(ctx->sysroot, &taint, MODULE "/taint") >= 0)
-		rd_fact_set_str(ctx->facts, AMDGPU("taint"), taint, MODULE "/taint");
+	r = rd_probe_str(ctx, ctx->facts, AMDGPU("taint"), MODULE "/taint");
+	taint = rd_xstrdup(rd_fact_get_str(ctx->facts, AMDGPU("taint")));
 	versioned = rd_fact_get_str(ctx->facts, AMDGPU("version"))[0] != '\0';
-	if (rd_sysroot_exists(ctx->sysroot, MODULE) > 0)
-		rd_fact_set_str(ctx->facts, AMDGPU("origin"), versioned || (taint && strchr(taint, 'O')) ? "dkms" : "in-tree",
+	if (!versioned && (r < 0 || rd_fact_is_unknown(ctx->facts, AMDGPU("version"))))
+		rd_fact_set_unknown(ctx->facts, AMDGPU("origin"), r < 0 ? r : -ENODATA, MODULE "/taint");
+	else if (rd_sysroot_exists(ctx->sysroot, MODULE) > 0)
+		rd_fact_set_str(ctx->facts, AMDGPU("origin"), versioned || strchr(taint, 'O') ? "dkms" : "in-tree",
 		                versioned ? MODULE "/version" : MODULE "/taint");
 	else
 		rd_fact_set_unknown(ctx->facts, AMDGPU("origin"), -ENODATA, MODULE);
@@ -357,7 +360,7 @@ static int run(struct rd_probe_ctx *ctx)
 	else if (!builtin)
 		describe_available(ctx->facts);
 	compare(ctx->facts, presence == LIVE);
-	return 0;
+	return presence == NOT_TOLD ? -ENODATA : 0;
 }
 
 #define MODINFO "modinfo of the file"

@@ -40,10 +40,10 @@ const struct rd_command rd_commands[] = {
 		.summary = "plan and apply the fixes of the current findings (--dry-run first)",
 		.details =
 			"Each change is shown before it is made, recorded before it is made, verified after, and can be "
-	                "undone. "
+			"undone. "
 			"Exit status: 0 nothing to do or all applied and verified, 1 an action failed and all was rolled back, "
 			"2 wrong usage, 3 could not examine or not permitted, 4 declined, 5 (--detailed-exitcode) the plan is "
-	                "not "
+			"not "
 			"empty, 6 rolling back is incomplete, 10 a reboot or new login finishes it.",
 		.probes = true,
 		.options = rd_fix_options,

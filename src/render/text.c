@@ -194,6 +194,25 @@ static void show_next(const struct screen *s, const struct rd_finding *f)
 	}
 }
 
+/* Where the program can do it itself, how to see what it would do. */
+static void show_fix(const struct screen *s, const struct rd_report *report, const struct rd_finding *f)
+{
+	for (size_t i = 0; f->rule->fixes[i]; i++) {
+		const struct rd_fix *fix = rd_knowledge_fix(report->knowledge, f->rule->fixes[i]);
+
+		if (!fix || !fix->actions_n)
+			continue;
+		fputs("    fix    ", s->out);
+		put(s, BOLD, "rocm-doctor fix --dry-run");
+		if (report->findings_n > 1) {
+			put(s, BOLD, " --only ");
+			put(s, BOLD, f->rule->id);
+		}
+		putc('\n', s->out);
+		return;
+	}
+}
+
 /* The id, and the subject where there is one. */
 static void show_name(const struct screen *s, const struct rd_finding *f, enum style style, size_t indent)
 {
@@ -266,6 +285,7 @@ static void show_finding(const struct screen *s, const struct rd_report *report,
 	}
 	show_all_evidence(s, f);
 	show_next(s, f);
+	show_fix(s, report, f);
 	if (f->unchecked_causes_n)
 		show_list(s, "maybe", f->unchecked_causes, f->unchecked_causes_n);
 	for (size_t i = 0; s->options->verbosity > 0 && f->rule->references[i]; i++)

@@ -19,10 +19,8 @@
 static const char apt_dir[] = "/etc/apt";
 static const char lists_dir[] = "/var/lib/apt/lists";
 
-/* Lists up to this size are read from the beginning; in larger ones names are looked for by halving. */
-#define LIST_LINEAR_MAX ((uint64_t)512 << 10)
-/* AMD's own lists have some hundred packages. */
-#define LIST_AMD_MAX ((uint64_t)8 << 20)
+/* Most that is read of all lists together; a distribution's largest has 70 MB. */
+#define LISTS_MAX ((uint64_t)256 << 20)
 
 /* One source as written: of a one-line file, or a paragraph of a deb822 file. */
 struct source {
@@ -443,48 +441,6 @@ static void read_list(struct rd_lines *lines, const char *path, struct candidate
 	}
 }
 
-/* The name of the first paragraph at or after an offset; NULL at the end. */
-static const char *name_at(struct rd_lines *lines, uint64_t offset)
-{
-	char *line;
-
-	rd_lines_seek(lines, offset);
-	while ((line = rd_lines_next(lines)))
-		if (rd_str_has_prefix(line, "Package: "))
-			return line + 9;
-	return NULL;
-}
-
-/* Archives write their lists sorted by name; seventeen looks find a name in a list of 70 MB. */
-static void search_list(struct rd_lines *lines, const char *path, const char *name, struct candidate *c)
-{
-	uint64_t low = 0, high = lines->size;
-	const char *found, *version;
-
-	while (high - low > 16384) {
-		uint64_t middle = low + (high - low) / 2;
-
-		found = name_at(lines, middle);
-		if (!found || strcmp(found, name) >= 0)
-			high = middle;
-		else
-			low = middle;
-	}
-	/* From here on line by line: several versions of one name may follow each other. */
-	for (found = name_at(lines, low); found && strcmp(found, name) <= 0;) {
-		char *line;
-
-		if (rd_streq(found, name)) {
-			version = paragraph_version(lines);
-			if (version)
-				take_candidate(&c->distribution, &c->distribution_file, version, path);
-		}
-		while ((line = rd_lines_next(lines)) && !rd_str_has_prefix(line, "Package: "))
-			;
-		found = line ? line + 9 : NULL;
-	}
-}
-
 /* Is the list one of AMD's sources? */
 static bool is_of_amd(const struct rd_fact *sources, const char *file)
 {
@@ -506,33 +462,37 @@ static bool is_radeon(const char *file)
 	return rd_str_has_prefix(file, "repo.radeon.com_") || strstr(file, "repo.amd.com_");
 }
 
-/* One pass over the lists of AMD, or over the others; returns how many there were. */
-static size_t read_lists(struct rd_probe_ctx *ctx, struct candidate *candidates, bool of_amd)
+/* What one pass over the lists came to. */
+struct passed {
+	size_t lists, compressed;
+	uint64_t bytes;
+};
+
+/* One pass over the lists of AMD, or over the others. Archives sort by source, if at all, so that there is no short cut. */
+static void read_lists(struct rd_probe_ctx *ctx, struct candidate *candidates, bool of_amd, struct passed *passed)
 {
 	const struct rd_fact *sources = rd_fact_get(ctx->facts, "runtime.apt.sources");
 	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
-	size_t count = 0;
 
 	if (rd_sysroot_list(ctx->sysroot, &files, lists_dir) < 0)
-		return 0;
+		return;
 	for (size_t i = 0; i < files.n; i++) {
 		rd_auto_free char *path = rd_xasprintf("%s/%s", lists_dir, files.v[i]);
 		rd_auto_lines struct rd_lines lines = { 0 };
 		bool amd = is_of_amd(sources, files.v[i]);
 
-		if (!rd_str_has_suffix(files.v[i], "_Packages") || amd != of_amd || (!amd && is_radeon(files.v[i])))
+		if (amd != of_amd || (!amd && is_radeon(files.v[i])) || !strstr(files.v[i], "_Packages"))
 			continue;
-		if (rd_lines_open(&lines, ctx->sysroot, path) < 0)
+		if (!rd_str_has_suffix(files.v[i], "_Packages")) {
+			passed->compressed++;
 			continue;
-		count++;
-		if (amd ? lines.size <= LIST_AMD_MAX : lines.size <= LIST_LINEAR_MAX)
-			read_list(&lines, path, candidates, amd);
-		else if (!amd)
-			for (size_t k = 0; k < RD_ARRAY_SIZE(shared_names); k++)
-				if (candidates[k].amd || candidates[k].wanted)
-					search_list(&lines, path, shared_names[k], &candidates[k]);
+		}
+		if (rd_lines_open(&lines, ctx->sysroot, path) < 0 || passed->bytes + lines.size > LISTS_MAX)
+			continue;
+		passed->lists++;
+		passed->bytes += lines.size;
+		read_list(&lines, path, candidates, amd);
 	}
-	return count;
 }
 
 /* The first pin that names the package and this origin; 500 without one. */
@@ -586,21 +546,37 @@ static bool has_rocm_source(const struct rd_fact *sources)
 	return false;
 }
 
+/* With a pin that puts AMD first, as AMD's pages have it, nothing can go wrong and no large list is read. */
+static bool can_lose(const struct rd_probe_ctx *ctx, const struct candidate *candidates)
+{
+	const struct rd_fact *pins = rd_fact_get(ctx->facts, "runtime.apt.pins");
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(shared_names); i++)
+		if ((candidates[i].amd || candidates[i].wanted) &&
+		    priority_of(pins, shared_names[i], true) <= priority_of(pins, shared_names[i], false))
+			return true;
+	return false;
+}
+
 static void look_at_candidates(struct rd_probe_ctx *ctx)
 {
+	static const char none[] = "there are no lists of packages on disk (apt update)";
 	struct candidate candidates[RD_ARRAY_SIZE(shared_names)] = { 0 };
-	size_t lists;
+	struct passed amd = { 0 }, distribution = { 0 };
 
 	rd_fact_set_list(ctx->facts, "runtime.apt.shadowed", lists_dir);
-	if (!has_rocm_source(rd_fact_get(ctx->facts, "runtime.apt.sources")))
+	if (!has_rocm_source(rd_fact_get(ctx->facts, "runtime.apt.sources")) ||
+	    priority_of(rd_fact_get(ctx->facts, "runtime.apt.pins"), "rocminfo", true) > 500)
 		return;
-	read_lists(ctx, candidates, true);
-	lists = read_lists(ctx, candidates, false);
-	if (lists)
-		judge_candidates(ctx, candidates);
-	else
+	read_lists(ctx, candidates, true, &amd);
+	if (can_lose(ctx, candidates))
+		read_lists(ctx, candidates, false, &distribution);
+	judge_candidates(ctx, candidates);
+	if (!amd.lists || (can_lose(ctx, candidates) && !distribution.lists))
 		rd_fact_set_unknown_why(ctx->facts, "runtime.apt.shadowed",
-		                        "there are no lists of packages on disk (apt update)", lists_dir);
+		                        amd.compressed + distribution.compressed ? "the lists of packages are kept compressed"
+		                                                                 : none,
+		                        lists_dir);
 	for (size_t i = 0; i < RD_ARRAY_SIZE(candidates); i++) {
 		free(candidates[i].amd);
 		free(candidates[i].amd_file);

@@ -27,13 +27,6 @@ int rd_lines_open(struct rd_lines *lines, struct rd_sysroot *sr, const char *pat
 	return 0;
 }
 
-void rd_lines_seek(struct rd_lines *lines, uint64_t offset)
-{
-	lines->offset = offset;
-	lines->start = lines->fill = 0;
-	lines->cut = false;
-}
-
 static bool refill(struct rd_lines *lines)
 {
 	uint64_t left = lines->size > lines->offset ? lines->size - lines->offset : 0;
@@ -247,10 +240,13 @@ const char *rd_package_origin(const char *name, const char *maintainer)
 	return "distribution";
 }
 
-/* Two digits a part, the first may have one: "60400" is 6.4.0, "30300000" is 30.30.0 (drivers have a fourth pair). */
+/*
+ * Two digits a part, the first may have one: "60400" is 6.4.0, "30300000" is 30.30.0 (drivers have a fourth pair). Build
+ * numbers of HIP (43482, 21153) look alike, and no release had such a minor number or patch level.
+ */
 static char *decode_release(const char *digits, size_t len)
 {
-	unsigned long n = 0;
+	unsigned long n = 0, major, minor, patch;
 
 	if (len < 5 || len > 8 || len == 7)
 		return NULL;
@@ -261,9 +257,12 @@ static char *decode_release(const char *digits, size_t len)
 	}
 	if (len == 8)
 		n /= 100;
-	if (n < 10000)
+	major = n / 10000;
+	minor = n / 100 % 100;
+	patch = n % 100;
+	if (major < 3 || patch > 20 || (len < 8 && minor > 20))
 		return NULL;
-	return rd_xasprintf("%lu.%lu.%lu", n / 10000, n / 100 % 100, n % 100);
+	return rd_xasprintf("%lu.%lu.%lu", major, minor, patch);
 }
 
 static char *leading_version(const char *s, unsigned parts)
@@ -363,9 +362,19 @@ bool rd_library_is_rocm(const char *file)
 
 char *rd_library_release(const char *file)
 {
-	const char *dot = strrchr(file, '.');
+	const char *name = strrchr(file, '/'), *dot = strrchr(file, '.'), *version;
+	char *release = dot ? decode_release(dot + 1, strlen(dot + 1)) : NULL;
 
-	return dot ? decode_release(dot + 1, strlen(dot + 1)) : NULL;
+	/* HIP has the numbers of its release in front as well; where the last is one of its builds, they differ. */
+	version = strstr(name ? name : file, "libamdhip64.so.");
+	if (release && version && !rd_str_has_prefix(release, "10.")) {
+		version += strlen("libamdhip64.so.");
+		if (strncmp(release, version, strcspn(version, ".") + 1) != 0) {
+			free(release);
+			return NULL;
+		}
+	}
+	return release;
 }
 
 static char *os_release_value(char *text, const char *key)

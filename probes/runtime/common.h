@@ -24,8 +24,6 @@ struct rd_lines {
 };
 
 int rd_lines_open(struct rd_lines *lines, struct rd_sysroot *sr, const char *path) RD_MUST_CHECK;
-/* Go on at another byte; the number of the line is lost. */
-void rd_lines_seek(struct rd_lines *lines, uint64_t offset);
 /* The next line without its end, valid until the next call; of a line that is too long the beginning. NULL after the last. */
 char *rd_lines_next(struct rd_lines *lines);
 void rd_lines_close(struct rd_lines *lines);

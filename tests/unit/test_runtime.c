@@ -353,41 +353,37 @@ static void dead_pins_are_told_from_live_ones(void **state)
 	assert_true(rd_fact_get_bool(h->facts, "runtime.apt.pins[3].dead"));
 }
 
-/* A list of the size that universe has, sorted as archives sort theirs. */
-static void write_large_list(const struct host *h)
-{
-	FILE *f = fopen(scratch_path(h->dir,
-	                             "/var/lib/apt/lists/archive.ubuntu.com_ubuntu_dists_noble_universe_binary-amd64_Packages"),
-	                "w");
-
-	assert_non_null(f);
-	for (unsigned i = 0; i < 20000; i++)
-		fprintf(f, "Package: aa%05u\nVersion: 1.0\nDescription: something with words enough to make a list long\n\n",
-		        i);
-	fprintf(f, "Package: rocminfo\nArchitecture: amd64\nVersion: 5.7.1-3build1\n\n");
-	for (unsigned i = 0; i < 5000; i++)
-		fprintf(f, "Package: zz%05u\nVersion: 1.0\nDescription: something with words enough to make a list long\n\n",
-		        i);
-	fclose(f);
-}
+static const char amd_list[] = "/var/lib/apt/lists/repo.radeon.com_rocm_apt_6.2_dists_noble_main_binary-amd64_Packages";
+static const char universe[] = "/var/lib/apt/lists/archive.ubuntu.com_ubuntu_dists_noble_universe_binary-amd64_Packages";
 
 static void the_distributions_rocminfo_wins_without_a_pin(void **state)
 {
 	struct host *h = *state;
-	uint64_t before;
 
 	scratch_file(h->dir, "/etc/apt/sources.list.d/rocm.list", "deb https://repo.radeon.com/rocm/apt/6.2 noble main\n");
-	scratch_file(h->dir, "/var/lib/apt/lists/repo.radeon.com_rocm_apt_6.2_dists_noble_main_binary-amd64_Packages",
-	             "Package: rocminfo\nVersion: 1.0.0.60200-66~24.04\n\nPackage: rocblas\nVersion: 4.2.0.60200-66~24.04\n");
-	write_large_list(h);
-	h->sr = scratch_open(h->dir);
-	before = rd_sysroot_bytes_read(h->sr);
+	scratch_file(h->dir, amd_list,
+	             "Package: rocminfo\nVersion: 1.0.0.60200-66~24.04\n\nPackage: rocblas\nVersion: 4.2.0.60200-66\n");
+	/* Not by name: archives sort by source. */
+	scratch_file(h->dir, universe,
+	             "Package: zlib1g\nVersion: 1\n\nPackage: rocminfo\nArchitecture: amd64\nVersion: 5.0.0-1\n\n"
+	             "Package: rocminfo\nArchitecture: amd64\nVersion: 5.7.1-3build1\n\nPackage: abc\nVersion: 1\n");
 	run(h, &rd_probe_runtime_apt);
 	assert_int_equal(count(h, "runtime.apt.shadowed"), 1);
 	assert_string_equal(str(h, "runtime.apt.shadowed[0].name"), "rocminfo");
 	assert_string_equal(str(h, "runtime.apt.shadowed[0].distribution_version"), "5.7.1-3build1");
-	/* Two names in a list of 2 MB cost far less than the list. */
-	assert_true(rd_sysroot_bytes_read(h->sr) - before < 1000000);
+}
+
+static void compressed_lists_are_unknown_and_said_to_be_so(void **state)
+{
+	struct host *h = *state;
+
+	scratch_file(h->dir, "/etc/apt/sources.list.d/rocm.list", "deb https://repo.radeon.com/rocm/apt/6.2 noble main\n");
+	scratch_file(h->dir, amd_list, "Package: rocminfo\nVersion: 1.0.0.60200-66~24.04\n");
+	scratch_file(h->dir, "/var/lib/apt/lists/archive.ubuntu.com_ubuntu_dists_noble_universe_binary-amd64_Packages.lz4",
+	             "lz4");
+	run(h, &rd_probe_runtime_apt);
+	assert_true(rd_fact_is_unknown(h->facts, "runtime.apt.shadowed"));
+	assert_non_null(strstr(rd_fact_reason(rd_fact_get(h->facts, "runtime.apt.shadowed")), "compressed"));
 }
 
 static void a_pin_for_amd_settles_it(void **state)
@@ -397,12 +393,13 @@ static void a_pin_for_amd_settles_it(void **state)
 	scratch_file(h->dir, "/etc/apt/sources.list.d/rocm.list", "deb https://repo.radeon.com/rocm/apt/6.2 noble main\n");
 	scratch_file(h->dir, "/etc/apt/preferences.d/rocm-pin-600",
 	             "Package: *\nPin: release o=repo.radeon.com\nPin-Priority: 600\n");
-	scratch_file(h->dir, "/var/lib/apt/lists/repo.radeon.com_rocm_apt_6.2_dists_noble_main_binary-amd64_Packages",
-	             "Package: rocminfo\nVersion: 1.0.0.60200-66~24.04\n");
-	scratch_file(h->dir, "/var/lib/apt/lists/archive.ubuntu.com_ubuntu_dists_noble_universe_binary-amd64_Packages",
-	             "Package: rocminfo\nVersion: 5.7.1-3build1\n");
+	scratch_file(h->dir, amd_list, "Package: rocminfo\nVersion: 1.0.0.60200-66~24.04\n");
+	scratch_file(h->dir, universe, "Package: rocminfo\nVersion: 5.7.1-3build1\n");
+	h->sr = scratch_open(h->dir);
 	run(h, &rd_probe_runtime_apt);
 	assert_int_equal(count(h, "runtime.apt.shadowed"), 0);
+	/* And the lists, which may have 70 MB, are not even opened. */
+	assert_true(rd_sysroot_bytes_read(h->sr) < 1000);
 }
 
 static void without_lists_nobody_knows_what_would_win(void **state)
@@ -601,6 +598,35 @@ static void the_newest_gcc_counts_even_without_headers(void **state)
 	assert_false(rd_fact_get_bool(h->facts, "runtime.gcc.has_headers"));
 }
 
+static void a_build_number_of_hip_is_no_release(void **state)
+{
+	static const struct {
+		const char *file, *release;
+	} cases[] = {
+		{ "libamdhip64.so.6.4.60401", "6.4.1" }, { "libamdhip64.so.5.2.21153", "" },
+		{ "libamdhip64.so.5.7.31201", "" },      { "libhsa-runtime64.so.1.18.70100", "7.1.0" },
+		{ "libhsa-runtime64.so.1.5.0", "" },     { "librocblas.so.5.5", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		void *one;
+		struct host *h;
+		char path[128];
+
+		set_up(&one);
+		h = one;
+		snprintf(path, sizeof(path), "/opt/rocm-x/lib/%s", cases[i].file);
+		scratch_file(h->dir, path, "elf");
+		*strstr(strstr(path, ".so.") + 4, ".") = '\0';
+		scratch_link(h->dir, path, cases[i].file);
+		run(h, &rd_probe_runtime_roots);
+		run(h, &rd_probe_runtime_loader);
+		assert_string_equal(str(h, "runtime.libraries[0].release"), cases[i].release);
+		tear_down(&one);
+	}
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -622,7 +648,9 @@ int main(void)
 		T(amds_two_files_are_no_duplicates_and_two_drivers_are),
 		T(dead_pins_are_told_from_live_ones),
 		T(the_distributions_rocminfo_wins_without_a_pin),
+		T(compressed_lists_are_unknown_and_said_to_be_so),
 		T(a_pin_for_amd_settles_it),
+		T(a_build_number_of_hip_is_no_release),
 		T(without_lists_nobody_knows_what_would_win),
 		T(secrets_are_never_kept),
 		T(an_override_is_three_numbers_and_nothing_behind_them),

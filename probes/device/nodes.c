@@ -180,11 +180,11 @@ static int list_renders(struct judge *j, struct rd_strv *ret)
 		for (size_t k = 0; k < rd_fact_count(partitions); k++)
 			rd_strv_push(&names, rd_fact_get_str(rd_fact_at(partitions, k), "render"));
 	}
+	if (names.n > 1)
+		qsort(names.v, names.n, sizeof(*names.v), compare_minors);
 	for (size_t i = 0; i < names.n; i++)
-		if (minor_of(names.v[i]))
-			rd_strv_push_unique(ret, names.v[i]);
-	if (ret->n > 1)
-		qsort(ret->v, ret->n, sizeof(*ret->v), compare_minors);
+		if (minor_of(names.v[i]) && (!ret->n || minor_of(ret->v[ret->n - 1]) != minor_of(names.v[i])))
+			rd_strv_push(ret, names.v[i]);
 	j->usable_known &= r >= 0 || r == -ENOENT;
 	return r == -ENOENT ? 0 : r;
 }

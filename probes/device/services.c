@@ -300,9 +300,12 @@ static int run(struct rd_probe_ctx *ctx)
 		if (rd_sysroot_list(ctx->sysroot, &names, folders[i]) < 0)
 			continue;
 		for (size_t k = 0; k < names.n; k++) {
-			/* The folder of the system has hundreds: those that do not say it in their name are not opened. */
-			if (!rd_str_has_suffix(names.v[k], ".service") || rd_strv_has(&seen, names.v[k]) ||
-			    (i > 0 && !names_server(names.v[k])))
+			/*
+			 * The folders of the distribution have hundreds: those that do not say it in their name are not
+			 * opened. A name that an earlier folder has is that folder's.
+			 */
+			if (!rd_str_has_suffix(names.v[k], ".service") ||
+			    (i > 0 && (!names_server(names.v[k]) || rd_strv_has(&seen, names.v[k]))))
 				continue;
 			rd_strv_push(&seen, names.v[k]);
 			look_at(ctx, accounts, folders[i], names.v[k]);

@@ -48,25 +48,32 @@ static void set_texts(struct rd_fact *facts, const char *list, const char *texts
 	}
 }
 
+/* By number; of one number, the entry that has a name first. */
+static int compare_groups(const void *a, const void *b)
+{
+	const struct rd_user_group *x = *(const struct rd_user_group *const *)a, *y = *(const struct rd_user_group *const *)b;
+
+	if (x->gid != y->gid)
+		return (x->gid > y->gid) - (x->gid < y->gid);
+	return !x->name - !y->name;
+}
+
 static void set_groups(struct rd_fact *facts, const struct rd_user *user, const struct rd_accounts *accounts)
 {
-	rd_auto_free uint32_t *gids = rd_xcalloc(user->groups_n + 1, sizeof(*gids));
+	rd_auto_free const struct rd_user_group **groups = rd_xcalloc(user->groups_n + 1, sizeof(*groups));
 
 	for (size_t i = 0; i < user->groups_n; i++)
-		gids[i] = user->groups[i].gid;
-	qsort(gids, user->groups_n, sizeof(*gids), compare_gids);
+		groups[i] = &user->groups[i];
+	qsort(groups, user->groups_n, sizeof(*groups), compare_groups);
 	rd_fact_set_list(facts, "host.user.groups", "getgroups");
 	for (size_t i = 0; i < user->groups_n; i++) {
-		const char *name = NULL;
+		const char *name = groups[i]->name;
 
-		if (i > 0 && gids[i] == gids[i - 1])
+		if (i > 0 && groups[i]->gid == groups[i - 1]->gid)
 			continue;
-		for (size_t k = 0; k < user->groups_n && !name; k++)
-			if (user->groups[k].gid == gids[i])
-				name = user->groups[k].name;
 		if (!name && accounts)
-			name = rd_accounts_group_name(accounts, gids[i]);
-		append_group(facts, "host.user.groups", gids[i], name, "getgroups");
+			name = rd_accounts_group_name(accounts, groups[i]->gid);
+		append_group(facts, "host.user.groups", groups[i]->gid, name, "getgroups");
 	}
 	set_texts(facts, "host.user.groups", "host.user.session_groups", "getgroups");
 }

@@ -132,6 +132,17 @@ static bool is_withdrawn(const struct rd_repository *repo)
 	       rd_version_compare(repo->release, "30", RD_VERSION_DOTTED) < 0;
 }
 
+/* Old releases had one suite for every Ubuntu, "xenial" and later "ubuntu". */
+static bool is_for_one_system(const char *suite)
+{
+	static const char *const suites[] = { "bionic", "focal", "jammy", "noble", "resolute" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(suites); i++)
+		if (rd_streq(suites[i], suite))
+			return true;
+	return false;
+}
+
 static void set_fit(struct rd_probe_ctx *ctx, struct rd_fact *item, const struct rd_repository *repo, const char *suite,
                     const char *source)
 {
@@ -140,7 +151,8 @@ static void set_fit(struct rd_probe_ctx *ctx, struct rd_fact *item, const struct
 
 	if (rd_streq(repo->vendor, "amd") && want && *repo->product) {
 		rd_fact_set_str(item, "expected_suite", want, "/etc/os-release");
-		rd_fact_set_bool(item, "wrong_suite", !rd_streq(have, want), source);
+		rd_fact_set_bool(item, "wrong_suite", !rd_streq(have, want) && (*repo->system || is_for_one_system(suite)),
+		                 source);
 	}
 }
 

@@ -229,6 +229,26 @@ static void look_at_files(struct rd_probe_ctx *ctx, const char *pattern, take_li
 	}
 }
 
+/*
+ * A folder of ROCm that was removed. Not so: folders of others (images for several vendors name them all), and a lib64 that
+ * a root which is there never had.
+ */
+static void set_stale(struct rd_probe_ctx *ctx, struct rd_fact *item, const char *path, bool is_library_path)
+{
+	const char *rocm = strstr(path, "rocm");
+	rd_auto_free char *root = NULL;
+
+	if (rd_fact_is_unknown(item, "exists")) {
+		rd_fact_set_unknown_why(item, "stale", rd_fact_reason(rd_fact_get(item, "exists")), path);
+		return;
+	}
+	if (rd_fact_get_bool(item, "exists") || (is_library_path && !rocm))
+		return;
+	if (rocm)
+		root = rd_xstrndup(path, (size_t)(rocm - path) + strcspn(rocm, "/"));
+	rd_fact_set_bool(item, "stale", !is_library_path || rd_sysroot_exists(ctx->sysroot, root) != 1, path);
+}
+
 /* A list of folders; LD_LIBRARY_PATH takes ";" as well, and an empty item is the folder that the program starts in. */
 static void add_path(struct rd_probe_ctx *ctx, const char *variable, const char *path)
 {
@@ -243,6 +263,7 @@ static void add_path(struct rd_probe_ctx *ctx, const char *variable, const char 
 		rd_fact_set_unknown(item, "exists", r, path);
 	else
 		rd_fact_set_bool(item, "exists", r >= 0 && st.type == RD_STAT_DIR, path);
+	set_stale(ctx, item, path, rd_streq(variable, "LD_LIBRARY_PATH"));
 }
 
 static void look_at_paths(struct rd_probe_ctx *ctx)
@@ -337,6 +358,8 @@ const struct rd_probe rd_probe_runtime_environment = {
 	                  "folders that LD_LIBRARY_PATH, ROCM_PATH, ROCM_HOME and HIP_PATH name, in order", ENVIRONMENT },
 			{ "runtime.paths[].variable", RD_STR, "variable that names it", ENVIRONMENT },
 			{ "runtime.paths[].path", RD_STR, "folder", ENVIRONMENT },
+			{ "runtime.paths[].stale", RD_BOOL, "it is a folder of a ROCm that is not there any more",
+	                  "the folder" },
 			{ "runtime.paths[].exists", RD_BOOL, "it is there", "the folder" },
 			{ "runtime.override.set", RD_BOOL, "HSA_OVERRIDE_GFX_VERSION is set", ENVIRONMENT },
 			{ "runtime.override.value", RD_STR, "its value", ENVIRONMENT },

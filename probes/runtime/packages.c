@@ -394,6 +394,30 @@ static int look_at_rpm(struct rd_probe_ctx *ctx)
 	return r == -ENOENT ? r : 0;
 }
 
+/* What a person types to have packages installed, removed or put in order. */
+static void set_commands(struct rd_probe_ctx *ctx)
+{
+	static const struct {
+		const char *manager, *sign, *install, *remove, *repair;
+	} commands[] = {
+		{ "dpkg", NULL, "sudo apt install", "sudo apt remove",
+		  "sudo dpkg --configure -a && sudo apt --fix-broken install" },
+		{ "rpm", "/etc/zypp", "sudo zypper install", "sudo zypper remove", "sudo zypper verify" },
+		{ "rpm", NULL, "sudo dnf install", "sudo dnf remove", "sudo dnf check && sudo dnf distro-sync" },
+	};
+	const char *manager = rd_fact_get_str(ctx->facts, "runtime.package_manager");
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(commands); i++) {
+		if (!rd_streq(manager, commands[i].manager) ||
+		    (commands[i].sign && rd_sysroot_exists(ctx->sysroot, commands[i].sign) != 1))
+			continue;
+		rd_fact_set_str(ctx->facts, "runtime.commands.install", commands[i].install, "runtime.package_manager");
+		rd_fact_set_str(ctx->facts, "runtime.commands.remove", commands[i].remove, "runtime.package_manager");
+		rd_fact_set_str(ctx->facts, "runtime.commands.repair", commands[i].repair, "runtime.package_manager");
+		return;
+	}
+}
+
 /* A host without any package manager (an image of one program) has no packages. */
 static int run(struct rd_probe_ctx *ctx)
 {
@@ -409,6 +433,7 @@ static int run(struct rd_probe_ctx *ctx)
 	else
 		r = 0;
 	rd_fact_sort(rd_fact_get_mutable(ctx->facts, "runtime.packages"), "name");
+	set_commands(ctx);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -423,6 +448,11 @@ const struct rd_probe rd_probe_runtime_packages = {
 			{ "runtime.package_manager", RD_STR, "\"dpkg\", \"rpm\" or \"\" for none", PACKAGE_DATABASES },
 			{ "runtime.packages[]", RD_LIST,
 	                  "packages that have to do with ROCm, its driver, kernels or containers, by name", PACKAGE_DATABASES },
+			{ "runtime.commands.install", RD_STR, "command that installs packages here",
+	                  "runtime.package_manager" },
+			{ "runtime.commands.remove", RD_STR, "command that removes packages here", "runtime.package_manager" },
+			{ "runtime.commands.repair", RD_STR, "command that puts half installed packages in order",
+	                  "runtime.package_manager" },
 			{ "runtime.expected_build", RD_STR,
 	                  "how versions of AMD's packages for this system end (\"24.04\", \"el9\"); \"\" "
 	                  "where AMD has none",

@@ -106,7 +106,9 @@ static void look_at_program(struct rd_probe_ctx *ctx, const char *root)
 	struct rd_file *file = NULL;
 	struct rd_reader reader;
 
-	if (rd_sysroot_realpath(ctx->sysroot, &real, path) < 0 || rd_file_open(ctx->sysroot, &file, real) < 0)
+	/* A link of the alternatives in /usr/bin leads into another root. */
+	if (rd_sysroot_realpath(ctx->sysroot, &real, path) < 0 || !rd_path_inside(real, root) ||
+	    rd_file_open(ctx->sysroot, &file, real) < 0)
 		return;
 	reader = rd_reader_of_file(file);
 	/* A script, or a file that is damaged, says nothing about libraries. */

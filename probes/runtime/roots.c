@@ -213,7 +213,8 @@ static bool has_clang(struct rd_probe_ctx *ctx, const char *root)
 		return false;
 	if (rd_sysroot_glob(ctx->sysroot, &found, "/usr/bin/clang-*") < 0 ||
 	    rd_sysroot_glob(ctx->sysroot, &found, "/usr/lib/llvm-*/bin/clang") < 0 ||
-	    rd_sysroot_glob(ctx->sysroot, &found, "/usr/lib64/rocm/llvm/bin/clang") < 0)
+	    rd_sysroot_glob(ctx->sysroot, &found, "/usr/lib64/rocm/llvm/bin/clang") < 0 ||
+	    rd_sysroot_glob(ctx->sysroot, &found, "/usr/lib64/llvm*/bin/clang") < 0)
 		return false;
 	return found.n > 0;
 }
@@ -397,10 +398,24 @@ static bool is_linked(struct rd_probe_ctx *ctx, const struct rd_fact *item)
 	return false;
 }
 
+/* The command that makes the names without a release: a link, or the alternatives that the layout from 7.14 on uses. */
+static void set_link_command(struct rd_fact *item)
+{
+	const char *root = rd_fact_get_str(item, "root");
+	rd_auto_free char *command = NULL;
+
+	if (rd_streq(rd_fact_get_str(item, "layout"), "core"))
+		command = rd_xasprintf("sudo update-alternatives --install /opt/rocm/lib rocm-lib %s/lib 100 && "
+		                       "sudo update-alternatives --install /opt/rocm/bin rocm-bin %s/bin 100",
+		                       root, root);
+	else if (rd_streq(rd_fact_get_str(item, "layout"), "classic"))
+		command = rd_xasprintf("sudo ln -sfn %s /opt/rocm", root);
+	rd_fact_set_str(item, "link_command", command ? command : "", root);
+}
+
 static int run(struct rd_probe_ctx *ctx)
 {
-	static const char *const links[] = { "/opt/rocm",     "/opt/rocm/bin",  "/opt/rocm/core",        "/opt/rocm/include",
-		                             "/opt/rocm/lib", "/opt/rocm/llvm", "/etc/alternatives/rocm" };
+	static const char *const links[] = { "/opt/rocm/bin", "/opt/rocm/core", "/opt/rocm/include", "/opt/rocm/lib" };
 	rd_auto_strv struct rd_strv roots = RD_STRV_INIT;
 	struct rd_fact *list;
 	int r, error = 0;
@@ -416,14 +431,19 @@ static int run(struct rd_probe_ctx *ctx)
 		return error;
 	}
 	rd_fact_set_list(ctx->facts, "runtime.links", "/opt/rocm");
-	for (size_t i = 0; i < RD_ARRAY_SIZE(links); i++)
-		add_link(ctx, links[i]);
+	add_link(ctx, "/opt/rocm");
+	add_link(ctx, "/etc/alternatives/rocm");
+	/* Behind a link these are a release's own affair: without its compiler, its "llvm" leads nowhere. */
+	if (!rd_fact_count(rd_fact_get(ctx->facts, "runtime.links")))
+		for (size_t i = 0; i < RD_ARRAY_SIZE(links); i++)
+			add_link(ctx, links[i]);
 	set_default_root(ctx);
 	list = rd_fact_get_mutable(ctx->facts, "runtime.rocm");
 	for (size_t i = 0; i < rd_fact_count(list); i++) {
 		struct rd_fact *item = rd_fact_at_mutable(list, i);
 
 		rd_fact_set_bool(item, "linked", is_linked(ctx, item), "/opt/rocm");
+		set_link_command(item);
 	}
 	return 0;
 }
@@ -450,6 +470,7 @@ const struct rd_probe rd_probe_runtime_roots = {
 	                  "the path" },
 			{ "runtime.rocm[].linked", RD_BOOL, "a name without a release leads there (/opt/rocm, /opt/rocm/lib)",
 	                  "/opt/rocm" },
+			{ "runtime.rocm[].link_command", RD_STR, "command that makes such a name", "the path" },
 			{ "runtime.rocm[].hsa_runtime", RD_STR, "its libhsa-runtime64.so.1", IN_ROOT },
 			{ "runtime.rocm[].hip_runtime", RD_STR, "its libamdhip64", IN_ROOT },
 			{ "runtime.rocm[].hipcc", RD_BOOL, "bin/hipcc is there", IN_ROOT },

@@ -7,6 +7,7 @@
 #include "common.h"
 #include "rocm-doctor/probe.h"
 #include "util/str.h"
+#include "util/strbuf.h"
 #include "util/strv.h"
 #include "util/version.h"
 #include "util/xalloc.h"
@@ -133,17 +134,22 @@ static bool is_harmless(const char *name)
 
 static void look_for_origins(struct rd_probe_ctx *ctx, const struct rd_fact *packages)
 {
+	rd_auto_strbuf struct rd_strbuf words = RD_STRBUF_INIT;
+
 	rd_fact_set_list(ctx->facts, "runtime.amd_packages", "runtime.packages");
 	rd_fact_set_list(ctx->facts, "runtime.distribution_packages", "runtime.packages");
 	for (size_t i = 0; i < rd_fact_count(packages); i++) {
 		const struct rd_fact *p = rd_fact_at(packages, i);
 		const char *name = rd_fact_get_str(p, "name");
 
-		if (is_rocm_of(p, "amd"))
+		if (is_rocm_of(p, "amd")) {
 			rd_fact_append_str(ctx->facts, "runtime.amd_packages", name, rd_fact_source(p));
-		else if (is_rocm_of(p, "distribution") && !is_harmless(name))
+		} else if (is_rocm_of(p, "distribution") && !is_harmless(name)) {
 			rd_fact_append_str(ctx->facts, "runtime.distribution_packages", name, rd_fact_source(p));
+			rd_strbuf_addf(&words, "%s%s", words.len ? " " : "", name);
+		}
 	}
+	rd_fact_set_str(ctx->facts, "runtime.distribution_words", words.buf, "runtime.packages");
 }
 
 static void look_for_foreign(struct rd_probe_ctx *ctx, const struct rd_fact *packages)
@@ -268,6 +274,7 @@ const struct rd_probe rd_probe_runtime_stack = {
 	                  "installed packages of ROCm that the distribution made (not those that "
 	                  "other programs bring along)",
 	                  PACKAGES },
+			{ "runtime.distribution_words", RD_STR, "the same, as words of a command", PACKAGES },
 			{ "runtime.foreign_packages[]", RD_STRS,
 	                  "packages of AMD that were built for another system, with their versions", PACKAGES },
 			{ "runtime.old_layout[]", RD_STRS,

@@ -252,10 +252,15 @@ static void judge_override(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 static void judge_memory(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 {
 	const struct rd_fact *partitions = rd_fact_get(gpu, "partitions");
-	int64_t offered = 0, all = rd_fact_get_int(ctx->facts, "host.memory_bytes") + rd_fact_get_int(gpu, "vram_bytes");
+	const struct rd_fact *gpus = rd_fact_get(ctx->facts, "gpus");
+	int64_t offered = 0, apus = 0, all;
 
 	if (!rd_streq(rd_fact_get_str(gpu, "kind"), "apu"))
 		return;
+	/* Several APUs (MI300A) share the memory of the machine. */
+	for (size_t i = 0; i < rd_fact_count(gpus); i++)
+		apus += rd_streq(rd_fact_get_str(rd_fact_at(gpus, i), "kind"), "apu");
+	all = rd_fact_get_int(ctx->facts, "host.memory_bytes") / apus + rd_fact_get_int(gpu, "vram_bytes");
 	for (size_t i = 0; i < rd_fact_count(partitions); i++)
 		offered += rd_fact_get_int(rd_fact_at(partitions, i), "vram_bytes");
 	if (!offered || !rd_fact_is_known(ctx->facts, "host.memory_bytes")) {

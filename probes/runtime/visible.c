@@ -196,6 +196,7 @@ static bool apply(struct rd_probe_ctx *ctx, struct devices *devices, const char 
 	rd_fact_set_str(item, "variable", variable, variable);
 	rd_fact_set_str(item, "value", value, variable);
 	rd_fact_set_int(item, "before_count", (int64_t)devices->n, variable);
+	rd_fact_set_int(item, "last_index", devices->n ? (int64_t)devices->n - 1 : 0, variable);
 	if (!verdict.unknown) {
 		rd_fact_set_int(item, "after_count", (int64_t)left.n, variable);
 		rd_fact_set_str(item, "bad_token", verdict.bad_token ? verdict.bad_token : "", variable);
@@ -302,6 +303,7 @@ const struct rd_probe rd_probe_runtime_visible = {
 			{ "runtime.visible.filters[].variable", RD_STR, "its name", FILTERS },
 			{ "runtime.visible.filters[].value", RD_STR, "its value", FILTERS },
 			{ "runtime.visible.filters[].before_count", RD_INT, "devices before it", FILTERS },
+			{ "runtime.visible.filters[].last_index", RD_INT, "highest index that names a device", FILTERS },
 			{ "runtime.visible.filters[].after_count", RD_INT, "devices that it leaves", FILTERS },
 			{ "runtime.visible.filters[].bad_token", RD_STR, "item at which the runtime stops reading", FILTERS },
 			{ "runtime.visible.filters[].problem", RD_STR, "what is wrong with that item", FILTERS },

@@ -251,11 +251,12 @@ int rd_elf_offset_of(const struct rd_elf *elf, uint64_t address, uint64_t len, u
 {
 	for (size_t i = 0; i < elf->segments_n; i++) {
 		const struct rd_elf_segment *s = &elf->segments[i];
+		uint64_t distance = address - s->address;
 
-		if (s->type != PT_LOAD || address < s->address || !rd_inside(address - s->address, len, s->file_size) ||
-		    s->offset > UINT64_MAX - (address - s->address))
+		if (s->type != PT_LOAD || address < s->address || !rd_inside(distance, len, s->file_size) ||
+		    s->offset > elf->reader.size || !rd_inside(distance, len, elf->reader.size - s->offset))
 			continue;
-		*ret = s->offset + (address - s->address);
+		*ret = s->offset + distance;
 		return 0;
 	}
 	return -ENOENT;

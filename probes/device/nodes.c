@@ -27,6 +27,7 @@ RD_DEFINE_CLEANUP(rules, struct rd_udev_rules, rd_udev_rules_free)
 struct judge {
 	struct rd_probe_ctx *ctx;
 	struct rd_accounts *accounts; /* NULL: not readable */
+	int accounts_error;
 	struct rd_udev_rules *rules;
 	struct rd_credentials who;
 	uint32_t *gids;
@@ -63,7 +64,8 @@ static void judge_init(struct judge *j)
 	struct rd_fact *facts = j->ctx->facts;
 	const struct rd_user *user;
 
-	if (rd_accounts_read(j->ctx->sysroot, &j->accounts) < 0)
+	j->accounts_error = rd_accounts_read(j->ctx->sysroot, &j->accounts);
+	if (j->accounts_error < 0)
 		j->accounts = NULL;
 	if (rd_udev_rules_read(j->ctx->sysroot, &j->rules) < 0)
 		j->rules = NULL;
@@ -250,6 +252,15 @@ static void set_name(struct rd_fact *at, const char *fact, const char *name, con
 		rd_fact_set_absent(at, fact, source);
 }
 
+/* A name out of /etc/passwd or /etc/group, which may not be readable. */
+static void set_account(const struct judge *j, struct rd_fact *at, const char *fact, const char *name, const char *source)
+{
+	if (j->accounts)
+		set_name(at, fact, name, source);
+	else
+		rd_fact_set_unknown(at, fact, j->accounts_error, source);
+}
+
 static const char *group_name(const struct judge *j, uint32_t gid)
 {
 	return j->accounts ? rd_accounts_group_name(j->accounts, gid) : NULL;
@@ -269,8 +280,8 @@ static void set_node(struct judge *j, struct rd_fact *at, const struct node *nod
 	const struct rd_account *owner = j->accounts ? rd_accounts_by_uid(j->accounts, node->st.uid) : NULL;
 
 	set_mode(at, node);
-	set_name(at, "owner", owner ? owner->name : NULL, "/etc/passwd");
-	set_name(at, "group", group_name(j, node->st.gid), "/etc/group");
+	set_account(j, at, "owner", owner ? owner->name : NULL, "/etc/passwd");
+	set_account(j, at, "group", group_name(j, node->st.gid), "/etc/group");
 	rd_fact_set_int(at, "uid", node->st.uid, node->path);
 	rd_fact_set_int(at, "gid", node->st.gid, node->path);
 	rd_fact_set_int(at, "major", node->st.major, node->path);
@@ -346,7 +357,7 @@ static void add_used(struct judge *j, const struct node *node)
 	rd_fact_set_str(at, "path", node->path, node->path);
 	set_name(at, "gpu", *node->gpu ? node->gpu : NULL, "/sys/class/drm");
 	set_mode(at, node);
-	set_name(at, "group", group_name(j, node->st.gid), "/etc/group");
+	set_account(j, at, "group", group_name(j, node->st.gid), "/etc/group");
 	rd_fact_set_int(at, "gid", node->st.gid, node->path);
 	set_access(j, at, node);
 	if (node->denial == RD_ACCESS_UNDECIDED) {
@@ -507,7 +518,7 @@ static struct rd_fact *group_item(struct judge *j, uint32_t gid)
 			return rd_fact_at_mutable(groups, i);
 	item = rd_fact_append(j->ctx->facts, "device.groups", "/etc/group");
 	rd_fact_set_int(item, "gid", gid, "/dev");
-	set_name(item, "name", group_name(j, gid), "/etc/group");
+	set_account(j, item, "name", group_name(j, gid), "/etc/group");
 	rd_fact_set_bool(item, "member", rd_credentials_has_group(&j->who, gid), "getgroups");
 	if (rd_fact_state(member_of) == RD_FACT_UNKNOWN)
 		rd_fact_set_unknown(item, "listed", -ENODATA, "/etc/group");

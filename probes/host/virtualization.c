@@ -180,17 +180,20 @@ static void set_wsl_runtime(struct rd_probe_ctx *ctx)
 	};
 	static const char package[] = "/var/lib/dpkg/info/hsa-runtime-rocr4wsl-amdgpu.list";
 	rd_auto_strv struct rd_strv found = RD_STRV_INIT;
+	int r;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(places) && !found.n; i++) {
-		int r = rd_sysroot_glob(ctx->sysroot, &found, places[i]);
-
+		r = rd_sysroot_glob(ctx->sysroot, &found, places[i]);
 		if (r < 0 && r != -ENOENT)
 			rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, places[i]);
 	}
+	r = rd_sysroot_exists(ctx->sysroot, package);
 	if (found.n)
 		rd_fact_set_str(ctx->facts, "host.wsl_runtime", "rocdxg", found.v[0]);
-	else if (rd_sysroot_exists(ctx->sysroot, package) == 1)
+	else if (r == 1)
 		rd_fact_set_str(ctx->facts, "host.wsl_runtime", "rocr4wsl", package);
+	else if (r < 0)
+		rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, package);
 }
 
 static int run(struct rd_probe_ctx *ctx)

@@ -245,20 +245,23 @@ static void set_library(struct rd_probe_ctx *ctx, const struct libraries *libs, 
 		rd_fact_set_str(item, "package", owner(ctx, lib), "/var/lib/dpkg/info");
 }
 
-/* Folders of ld.so.conf and what it includes, in order. */
-static void add_conf(struct rd_probe_ctx *ctx, const char *path, unsigned depth)
+/* Folders of ld.so.conf and what it includes, in order. Returns why some may be missing; 0: none is. */
+static int add_conf(struct rd_probe_ctx *ctx, const char *path, unsigned depth)
 {
 	rd_auto_free char *text = NULL;
 	char *rest, *line;
 	unsigned number = 0;
+	int error = 0, r;
 
-	if (depth > 4 || rd_sysroot_read(ctx->sysroot, &text, path) < 0)
-		return;
+	if (depth > 4)
+		return 0;
+	r = rd_sysroot_read(ctx->sysroot, &text, path);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
 	rest = text;
 	while ((line = rd_str_next_line(&rest))) {
 		rd_auto_free char *source = rd_xasprintf("%s:%u", path, ++number);
 		struct rd_fact *item;
-		int r;
 
 		line[strcspn(line, "#")] = '\0';
 		line = rd_str_strip(line);
@@ -267,10 +270,14 @@ static void add_conf(struct rd_probe_ctx *ctx, const char *path, unsigned depth)
 			char *pattern = rd_str_strip(line + strlen("include"));
 			rd_auto_free char *full = *pattern == '/' ? rd_xstrdup(pattern) : rd_xasprintf("/etc/%s", pattern);
 
-			if (rd_sysroot_glob(ctx->sysroot, &files, full) < 0)
-				continue;
-			for (size_t i = 0; i < files.n; i++)
-				add_conf(ctx, files.v[i], depth + 1);
+			r = rd_sysroot_glob(ctx->sysroot, &files, full);
+			if (r < 0)
+				error = r;
+			for (size_t i = 0; i < files.n; i++) {
+				r = add_conf(ctx, files.v[i], depth + 1);
+				if (r < 0)
+					error = r;
+			}
 			continue;
 		}
 		if (*line != '/')
@@ -285,6 +292,7 @@ static void add_conf(struct rd_probe_ctx *ctx, const char *path, unsigned depth)
 		else
 			rd_fact_set_bool(item, "exists", r == 1, line);
 	}
+	return error;
 }
 
 static void mark_roots(struct rd_probe_ctx *ctx, int cache)
@@ -357,7 +365,7 @@ static void set_reachable_releases(struct rd_probe_ctx *ctx)
 static int run(struct rd_probe_ctx *ctx)
 {
 	struct libraries libs = { 0 };
-	int cache;
+	int cache, conf;
 
 	add_library_path(ctx, &libs);
 	cache = add_cache(ctx, &libs);
@@ -369,7 +377,9 @@ static int run(struct rd_probe_ctx *ctx)
 	else
 		rd_fact_set_unknown(ctx->facts, "runtime.loader.cache", cache, RD_LDCACHE_PATH);
 	rd_fact_set_list(ctx->facts, "runtime.loader.conf", "/etc/ld.so.conf");
-	add_conf(ctx, "/etc/ld.so.conf", 0);
+	conf = add_conf(ctx, "/etc/ld.so.conf", 0);
+	if (conf < 0)
+		rd_fact_set_unknown(ctx->facts, "runtime.loader.conf", conf, "/etc/ld.so.conf");
 	sort_by_name(&libs);
 	set_libraries(ctx, &libs, cache);
 	libraries_clear(&libs);

@@ -435,6 +435,46 @@ static void secrets_are_never_kept(void **state)
 	assert_false(rd_fact_get_bool(named(h, "runtime.paths", "path", "/gone"), "exists"));
 }
 
+static void a_stale_folder_is_one_of_a_rocm_that_is_gone(void **state)
+{
+	struct host *h = *state;
+
+	scratch_manifest(
+		h->dir,
+		"'environment': {'LD_LIBRARY_PATH': '/opt/rocm/lib:/opt/rocm/lib64:/opt/rocm-5.7.0/lib:/usr/local/nvidia/lib', "
+		"'ROCM_PATH': '/data/hip'}");
+	scratch_dir(h->dir, "/opt/rocm/lib");
+	run(h, &rd_probe_runtime_environment);
+	assert_false(rd_fact_get_bool(named(h, "runtime.paths", "path", "/opt/rocm/lib"), "stale"));
+	assert_false(rd_fact_get_bool(named(h, "runtime.paths", "path", "/opt/rocm/lib64"), "stale"));
+	assert_false(rd_fact_get_bool(named(h, "runtime.paths", "path", "/usr/local/nvidia/lib"), "stale"));
+	assert_true(rd_fact_get_bool(named(h, "runtime.paths", "path", "/opt/rocm-5.7.0/lib"), "stale"));
+	assert_true(rd_fact_get_bool(named(h, "runtime.paths", "path", "/data/hip"), "stale"));
+}
+
+static void a_compiler_that_is_not_installed_leaves_no_dangling_link(void **state)
+{
+	struct host *h = *state;
+
+	scratch_file(h->dir, "/opt/rocm-6.4.1/.info/version", "6.4.1-83\n");
+	scratch_link(h->dir, "/opt/rocm", "rocm-6.4.1");
+	scratch_link(h->dir, "/opt/rocm-6.4.1/llvm", "lib/llvm");
+	scratch_link(h->dir, "/opt/rocm-6.4.1/bin", "gone");
+	run(h, &rd_probe_runtime_roots);
+	assert_int_equal(count(h, "runtime.links"), 1);
+	assert_false(rd_fact_get_bool(h->facts, "runtime.links[0].dangling"));
+}
+
+static void old_releases_had_one_suite_for_every_ubuntu(void **state)
+{
+	struct host *h = *state;
+
+	scratch_file(h->dir, "/etc/os-release", NOBLE);
+	scratch_file(h->dir, "/etc/apt/sources.list.d/rocm.list", "deb https://repo.radeon.com/rocm/apt/4.5.2 ubuntu main\n");
+	run(h, &rd_probe_runtime_apt);
+	assert_false(rd_fact_get_bool(h->facts, "runtime.apt.sources[0].wrong_suite"));
+}
+
 static void an_override_is_three_numbers_and_nothing_behind_them(void **state)
 {
 	static const struct {
@@ -653,6 +693,9 @@ int main(void)
 		T(a_build_number_of_hip_is_no_release),
 		T(without_lists_nobody_knows_what_would_win),
 		T(secrets_are_never_kept),
+		T(a_stale_folder_is_one_of_a_rocm_that_is_gone),
+		T(a_compiler_that_is_not_installed_leaves_no_dangling_link),
+		T(old_releases_had_one_suite_for_every_ubuntu),
 		T(an_override_is_three_numbers_and_nothing_behind_them),
 		T(an_environment_that_was_not_captured_is_unknown),
 		T(masks_compose_as_the_runtimes_compose_them),

@@ -80,8 +80,16 @@ void rd_step_link(struct rd_step *step, const char *path, const char *target);
 void rd_step_run(struct rd_step *step, const char *const argv[], const char *const undo[]);
 /* The same as another user: the owner of @path. */
 void rd_step_run_as_owner(struct rd_step *step, const char *const argv[], const char *const undo[], const char *path);
-/* After the step's writes: a program whose only work is to make them take effect (ldconfig, udevadm); runs after undo too. */
+/*
+ * After the step's writes: a program whose only work is to make them take effect (ldconfig, udevadm). After undo it runs again,
+ * when the files of all steps are back.
+ */
 void rd_step_refresh(struct rd_step *step, const char *const argv[]);
+/*
+ * The same where this step writes nothing: for steps that make anew what is made from files of other steps (an initramfs, a
+ * running service). Verification passes it over, since nothing shows whether it ran.
+ */
+void rd_step_renew(struct rd_step *step, const char *const argv[]);
 /* What the step's line says, instead of the action's summary. */
 void rd_step_describe(struct rd_step *step, const char *format, ...) RD_PRINTF(2, 3);
 /* Where a version or value came from, shown below the step. */

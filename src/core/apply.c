@@ -301,15 +301,50 @@ static int undo_effect(struct rd_transaction *tx, struct rd_tx_effect *e, struct
 	}
 }
 
-/* What makes files effective has to run once more when they are back. */
-static int refresh_step(struct rd_transaction *tx, size_t step, struct rd_error *err)
+static size_t first_of_step(const struct rd_transaction *tx, size_t n)
 {
-	int r = 0;
+	while (n > 0 && tx->effects[n - 1].step_index == tx->effects[n].step_index)
+		n--;
+	return n;
+}
 
-	for (size_t i = 0; i < tx->n && r == 0; i++)
-		if (tx->effects[i].step_index == step && tx->effects[i].effect->kind == RD_EFFECT_REFRESH)
-			r = run_program(tx, tx->effects[i].effect->argv, tx->effects[i].effect, err);
-	return r;
+static bool same_program(char *const *a, char *const *b)
+{
+	while (*a && *b && rd_streq(*a, *b)) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
+}
+
+/* Has an effect after this one the same program? Then once, the last time, is enough. */
+static bool comes_again(const struct rd_transaction *tx, size_t n)
+{
+	for (size_t i = n + 1; i < tx->n; i++)
+		if (tx->effects[i].effect->kind == RD_EFFECT_REFRESH &&
+		    tx->effects[first_of_step(tx, i)].progress != RD_NOT_BEGUN &&
+		    same_program(tx->effects[i].effect->argv, tx->effects[n].effect->argv))
+			return true;
+	return false;
+}
+
+/*
+ * What makes files effective has to run once more when they are back: all of them, since an initramfs or a service reads
+ * what other steps wrote. In the order of the plan, as it was applied.
+ */
+static void refresh_all(struct rd_transaction *tx, struct rd_strbuf *left)
+{
+	for (size_t i = 0; i < tx->n; i++) {
+		const struct rd_tx_effect *e = &tx->effects[i];
+		struct rd_error below = RD_ERROR_INIT;
+
+		if (e->effect->kind != RD_EFFECT_REFRESH || tx->effects[first_of_step(tx, i)].progress == RD_NOT_BEGUN ||
+		    comes_again(tx, i))
+			continue;
+		if (run_program(tx, e->effect->argv, e->effect, &below) < 0)
+			rd_strbuf_addf(left, "%s%s", left->len ? "; " : "", below.message ? below.message : "refresh");
+		rd_error_clear(&below);
+	}
 }
 
 /* One effect backwards. What goes wrong is noted in @left, and the rest goes on. */
@@ -345,20 +380,10 @@ int rd_tx_roll_back(struct rd_transaction *tx, struct rd_error *err)
 {
 	rd_auto_strbuf struct rd_strbuf left = RD_STRBUF_INIT;
 
-	for (size_t i = tx->n; i-- > 0;) {
-		size_t step = tx->effects[i].step_index;
-
+	for (size_t i = tx->n; i-- > 0;)
 		if (tx->effects[i].progress != RD_NOT_BEGUN && tx->effects[i].progress != RD_UNDONE)
 			take_back(tx, i, &left);
-		/* The step's first effect is back: now its refreshing programs see the old files. */
-		if ((i == 0 || tx->effects[i - 1].step_index != step) && tx->effects[i].progress != RD_NOT_BEGUN) {
-			struct rd_error below = RD_ERROR_INIT;
-
-			if (refresh_step(tx, step, &below) < 0)
-				rd_strbuf_addf(&left, "%s%s", left.len ? "; " : "", below.message ? below.message : "refresh");
-			rd_error_clear(&below);
-		}
-	}
+	refresh_all(tx, &left);
 	remove_made(tx);
 	tx->broken = left.len;
 	tx->undone = !left.len;

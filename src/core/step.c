@@ -193,6 +193,11 @@ void rd_step_refresh(struct rd_step *step, const char *const argv[])
 	}
 }
 
+void rd_step_renew(struct rd_step *step, const char *const argv[])
+{
+	add_run(step, RD_EFFECT_REFRESH, argv, NULL, NULL);
+}
+
 void rd_step_describe(struct rd_step *step, const char *format, ...)
 {
 	struct rd_strbuf sb = RD_STRBUF_INIT;

@@ -63,6 +63,10 @@ static void add_other_gpus(struct rd_strbuf *sb, const struct rd_fact *facts)
 		rd_strbuf_add(sb, "GPUs unknown");
 		return;
 	}
+	if (rd_fact_get_bool(facts, "host.wsl")) {
+		rd_strbuf_add(sb, "GPUs are Windows'");
+		return;
+	}
 	rd_strbuf_add(sb, "no AMD GPU");
 	if (rd_fact_count(others) == 1)
 		rd_strbuf_addf(sb, ", another vendor's (%s)", rd_fact_get_str(rd_fact_at(others, 0), "vendor_id"));

@@ -117,7 +117,8 @@ static bool is_command(const char *text)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(programs); i++)
 		if (rd_str_has_prefix(text, programs[i]))
 			return true;
-	return false;
+	/* A program by its path, with arguments. */
+	return *text == '/' && strstr(text, " -");
 }
 
 static const struct {

@@ -146,7 +146,20 @@ static void find_awaited(const struct rd_report *report, struct tally tallies[RD
 	}
 }
 
-static enum rd_status layer_status(const struct tally *t)
+/* Without this fact a layer has not been examined, whatever was decided beside it. */
+static const char *const core_facts[RD_LAYER_COUNT] = {
+	[RD_LAYER_HARDWARE] = "gpus",        [RD_LAYER_KERNEL] = "kernel.amdgpu.state", [RD_LAYER_DEVICE] = "device.kfd.exists",
+	[RD_LAYER_RUNTIME] = "runtime.rocm", [RD_LAYER_FRAMEWORK] = "python",
+};
+
+static bool is_unexamined(enum rd_layer layer, const struct tally *t, const struct rd_fact *facts)
+{
+	if (!t->undecided)
+		return false;
+	return !t->decided || (core_facts[layer] && rd_fact_is_unknown(facts, core_facts[layer]));
+}
+
+static enum rd_status layer_status(enum rd_layer layer, const struct tally *t, const struct rd_fact *facts)
 {
 	if (!t->selected)
 		return RD_STATUS_SKIPPED;
@@ -154,7 +167,7 @@ static enum rd_status layer_status(const struct tally *t)
 		return status_of(t->worst->severity);
 	if (t->has_consequence || t->has_masked || t->awaited)
 		return RD_STATUS_BLOCKED;
-	if (!t->decided && t->undecided)
+	if (is_unexamined(layer, t, facts))
 		return RD_STATUS_UNKNOWN;
 	return RD_STATUS_OK;
 }
@@ -213,7 +226,7 @@ static void sum_up_layers(struct rd_report *report, const struct tally tallies[R
 			report->status = s;
 	}
 	for (unsigned i = 0; i < RD_LAYER_COUNT; i++) {
-		enum rd_status s = layer_status(&tallies[i]);
+		enum rd_status s = layer_status((enum rd_layer)i, &tallies[i], facts);
 
 		report->layers[i].status = s;
 		report->layers[i].summary = layer_words(report, (enum rd_layer)i, s, &tallies[i], facts);

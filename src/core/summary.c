@@ -284,5 +284,7 @@ char *rd_layer_summary(enum rd_layer layer, const struct rd_fact *facts)
 	struct rd_strbuf sb = RD_STRBUF_INIT;
 
 	summaries[layer](&sb, facts);
+	if (!sb.len)
+		rd_strbuf_add(&sb, "not known");
 	return rd_strbuf_detach(&sb);
 }

@@ -245,16 +245,24 @@ static void set_library(struct rd_probe_ctx *ctx, const struct libraries *libs, 
 		rd_fact_set_str(item, "package", owner(ctx, lib), "/var/lib/dpkg/info");
 }
 
-/* Folders of ld.so.conf and what it includes, in order. Returns why some may be missing; 0: none is. */
-static int add_conf(struct rd_probe_ctx *ctx, const char *path, unsigned depth)
+#define CONF_FILES_MAX 256
+
+/*
+ * Folders of ld.so.conf and what it includes, in order; @seen keeps a file that includes itself from being read for ever.
+ * Returns why some may be missing; 0: none is.
+ */
+static int add_conf(struct rd_probe_ctx *ctx, const char *path, struct rd_strv *seen)
 {
 	rd_auto_free char *text = NULL;
 	char *rest, *line;
 	unsigned number = 0;
 	int error = 0, r;
 
-	if (depth > 4)
+	if (rd_strv_has(seen, path))
 		return 0;
+	if (seen->n >= CONF_FILES_MAX)
+		return -E2BIG;
+	rd_strv_push(seen, path);
 	r = rd_sysroot_read(ctx->sysroot, &text, path);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -274,7 +282,7 @@ static int add_conf(struct rd_probe_ctx *ctx, const char *path, unsigned depth)
 			if (r < 0)
 				error = r;
 			for (size_t i = 0; i < files.n; i++) {
-				r = add_conf(ctx, files.v[i], depth + 1);
+				r = add_conf(ctx, files.v[i], seen);
 				if (r < 0)
 					error = r;
 			}
@@ -365,6 +373,7 @@ static void set_reachable_releases(struct rd_probe_ctx *ctx)
 static int run(struct rd_probe_ctx *ctx)
 {
 	struct libraries libs = { 0 };
+	rd_auto_strv struct rd_strv conf_files = RD_STRV_INIT;
 	int cache, conf;
 
 	add_library_path(ctx, &libs);
@@ -377,7 +386,7 @@ static int run(struct rd_probe_ctx *ctx)
 	else
 		rd_fact_set_unknown(ctx->facts, "runtime.loader.cache", cache, RD_LDCACHE_PATH);
 	rd_fact_set_list(ctx->facts, "runtime.loader.conf", "/etc/ld.so.conf");
-	conf = add_conf(ctx, "/etc/ld.so.conf", 0);
+	conf = add_conf(ctx, "/etc/ld.so.conf", &conf_files);
 	if (conf < 0)
 		rd_fact_set_unknown(ctx->facts, "runtime.loader.conf", conf, "/etc/ld.so.conf");
 	sort_by_name(&libs);

@@ -45,13 +45,25 @@ struct rd_diagnosis {
 	struct rd_strv addresses; /* of all GPUs */
 };
 
+/* Sets are sorted: a host can have thousands of items that a rule judges one by one. */
 static void set_add(struct set *s, size_t index)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i] == index)
-			return;
+	size_t low = 0, high = s->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->v[middle] < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < s->n && s->v[low] == index)
+		return;
 	RD_GROW(s->v, s->n, s->allocated);
-	s->v[s->n++] = index;
+	memmove(s->v + low + 1, s->v + low, (s->n - low) * sizeof(*s->v));
+	s->v[low] = index;
+	s->n++;
 }
 
 /* Judging one rule */

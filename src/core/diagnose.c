@@ -15,7 +15,7 @@
 #include "util/strv.h"
 #include "util/xalloc.h"
 
-/* A set of indexes of instances. */
+/* A set of indexes. */
 struct set {
 	size_t *v, n, allocated;
 };
@@ -27,7 +27,7 @@ struct instance {
 	bool holds;           /* counts as a node: true or unknown */
 	bool only_not_asked;  /* unknown, for nothing but facts that were not asked for */
 	struct set causes;    /* true instances that it follows from, reached through unknown ones as well */
-	struct set unchecked; /* unknown instances that could be its cause */
+	struct set unchecked; /* rules with an unknown instance that could be its cause */
 	bool has_direct_cause;
 	bool leads_to_error;
 };
@@ -400,7 +400,7 @@ static void gather(const struct rd_diagnosis *d, size_t effect, struct set *all,
 			continue;
 		}
 		if (!a->only_not_asked)
-			set_add(&b->unchecked, i);
+			set_add(&b->unchecked, a->rule);
 		for (size_t j = 0; j < a->causes.n; j++)
 			set_add(all, a->causes.v[j]);
 		for (size_t j = 0; j < a->unchecked.n; j++)
@@ -444,22 +444,27 @@ static void settle(struct rd_diagnosis *d)
 	}
 }
 
-static const char **names_of(const struct rd_diagnosis *d, const struct set *s, size_t *ret_n)
+/* The ids of a set of rules, sorted. */
+static const char **names_of(const struct rd_diagnosis *d, const struct set *rules, size_t *ret_n)
 {
-	const char **names = rd_xcalloc(s->n, sizeof(*names));
-	size_t n = 0;
+	const char **names = rd_xcalloc(rules->n, sizeof(*names));
 
-	for (size_t i = 0; i < s->n; i++) {
-		const char *id = d->v[s->v[i]]->finding.rule->id;
-		bool seen = false;
+	for (size_t i = 0; i < rules->n; i++)
+		names[i] = d->k->rules[rules->v[i]]->id;
+	qsort(names, rules->n, sizeof(*names), by_text);
+	*ret_n = rules->n;
+	return names;
+}
 
-		for (size_t j = 0; j < n && !seen; j++)
-			seen = rd_streq(names[j], id);
-		if (!seen)
-			names[n++] = id;
-	}
-	qsort(names, n, sizeof(*names), by_text);
-	*ret_n = n;
+static const char **causes_of(const struct rd_diagnosis *d, const struct instance *in, size_t *ret_n)
+{
+	struct set rules = { 0 };
+	const char **names;
+
+	for (size_t i = 0; i < in->causes.n; i++)
+		set_add(&rules, d->v[in->causes.v[i]]->rule);
+	names = names_of(d, &rules, ret_n);
+	free(rules.v);
 	return names;
 }
 
@@ -471,7 +476,7 @@ static void name_role(struct rd_diagnosis *d, struct instance *in)
 		f->masked = in->causes.n;
 	} else if (in->causes.n) {
 		f->role = RD_CONSEQUENCE;
-		f->caused_by = names_of(d, &in->causes, &f->caused_by_n);
+		f->caused_by = causes_of(d, in, &f->caused_by_n);
 	} else {
 		f->role = f->severity == RD_ERROR || in->leads_to_error ? RD_ROOT_CAUSE : RD_INDEPENDENT;
 		f->unchecked_causes = names_of(d, &in->unchecked, &f->unchecked_causes_n);

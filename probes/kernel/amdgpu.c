@@ -208,6 +208,41 @@ static void check_depends(struct rd_probe_ctx *ctx, struct rd_kmod *kmod, const 
 	}
 }
 
+/* Where it was not looked up. */
+static void leave_aliases(struct rd_probe_ctx *ctx)
+{
+	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus");
+
+	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
+		struct rd_fact *gpu = rd_fact_at_mutable(gpus, i);
+
+		if (!rd_fact_get(gpu, "module_alias"))
+			rd_fact_set_unknown_why(gpu, "module_alias", "not looked up", FOLDER "/modules.alias");
+	}
+}
+
+/* Would udev load this module for each GPU: has it an alias for the function? Asked where nothing is driven yet. */
+static void check_aliases(struct rd_probe_ctx *ctx, struct rd_kmod *kmod)
+{
+	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus");
+	rd_auto_free char *source = rd_xasprintf("%s/modules.alias", rd_kmod_folder(kmod));
+	int indexed = rd_sysroot_exists(ctx->sysroot, source);
+
+	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
+		struct rd_fact *gpu = rd_fact_at_mutable(gpus, i);
+		rd_auto_free char *alias = NULL;
+		int r = indexed > 0 ? 0 : indexed < 0 ? indexed : -ENODATA;
+
+		if (r >= 0)
+			r = rd_sysroot_readf_line(ctx->sysroot, &alias, "/sys/bus/pci/devices/%s/modalias",
+			                          rd_fact_get_str(gpu, "pci.address"));
+		if (r < 0)
+			rd_fact_set_unknown(gpu, "module_alias", r == -ENOENT ? -ENODATA : r, source);
+		else
+			rd_fact_set_bool(gpu, "module_alias", rd_kmod_has_alias(kmod, alias, "amdgpu"), source);
+	}
+}
+
 /*
  * modinfo means unpacking some 25 MiB, so it is read only where it can tell something: of a build outside the kernel's tree,
  * which may have been replaced under the running one, and where amdgpu drives nothing.
@@ -231,6 +266,7 @@ static void read_file(struct rd_probe_ctx *ctx, struct rd_kmod *kmod, const char
 	if (r >= 0)
 		describe_file(ctx->facts, &modinfo, path);
 	if (!drives) {
+		check_aliases(ctx, kmod);
 		check_dependency_files(ctx, kmod);
 		if (r >= 0)
 			check_depends(ctx, kmod, &modinfo, path);
@@ -360,6 +396,7 @@ static int run(struct rd_probe_ctx *ctx)
 	else if (!builtin)
 		describe_available(ctx->facts);
 	compare(ctx->facts, presence == LIVE);
+	leave_aliases(ctx);
 	return presence == NOT_TOLD ? -ENODATA : 0;
 }
 
@@ -395,6 +432,8 @@ const struct rd_probe rd_probe_kernel_amdgpu = {
 			{ AMDGPU("missing_dependencies[].module"), RD_STR, "name of the module", FOLDER "/modules.dep" },
 			{ AMDGPU("missing_dependencies[].file"), RD_STR, "its file that is gone, else amdgpu's own",
 	                  FOLDER "/modules.dep" },
+			{ "gpus[].module_alias", RD_BOOL, "udev would load amdgpu for it; looked up where amdgpu drives no GPU",
+	                  FOLDER "/modules.alias" },
 			{ "gpus[].firmware.missing[]", RD_STRS,
 	                  "firmware that the module names for this GPU, which has no driver, and that is not on disk",
 	                  "/lib/firmware/amdgpu" },

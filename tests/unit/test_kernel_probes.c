@@ -193,6 +193,28 @@ static void a_file_on_disk_says_what_would_be_loaded(void **state)
 	assert_string_equal(rd_fact_get_str(lost, "file"), "/" MODULES "updates/dkms/amdgpu.ko");
 }
 
+static void an_alias_tells_whether_udev_would_load_it(void **state)
+{
+	static const char *const fields[] = { "srcversion=ABC", NULL };
+	struct host *host = *state;
+
+	add_module(host, IN_TREE, fields);
+	scratch_file(host->dir, MODULES "modules.alias", "alias pci:v00001002d*sv*sd*bc03sc00i00* amdgpu\n");
+	scratch_file(host->dir, "sys/bus/pci/devices/0000:03:00.0/modalias",
+	             "pci:v00001002d0000744Csv00001002sd00000E3Bbc03sc00i00\n");
+	/* An accelerator, for which modules of Linux 6.1 have no alias. */
+	scratch_file(host->dir, "sys/bus/pci/devices/0000:05:00.0/modalias",
+	             "pci:v00001002d000074A1sv00001002sd000074A1bc12sc00i00\n");
+	add_gpu(host, "0000:03:00.0", "gfx1100", "");
+	add_gpu(host, "0000:05:00.0", "gfx942", "");
+	add_gpu(host, "0000:83:00.0", "gfx1100", "");
+	assert_int_equal(run(host, &rd_probe_kernel_amdgpu), 0);
+	assert_true(rd_fact_get_bool(host->facts, "gpus[0].module_alias"));
+	assert_true(rd_fact_is_known(host->facts, "gpus[1].module_alias"));
+	assert_false(rd_fact_get_bool(host->facts, "gpus[1].module_alias"));
+	assert_true(unknown(host, "gpus[2].module_alias"));
+}
+
 static void a_file_is_found_where_depmod_never_ran(void **state)
 {
 	static const char *const fields[] = { "srcversion=ABC", NULL };
@@ -953,6 +975,7 @@ int main(void)
 		TEST(a_module_that_is_still_starting_is_not_loaded),
 		TEST(amdgpu_is_missing_where_no_file_is_there),
 		TEST(a_file_on_disk_says_what_would_be_loaded),
+		TEST(an_alias_tells_whether_udev_would_load_it),
 		TEST(a_file_is_found_where_depmod_never_ran),
 		TEST(another_build_on_disk_is_noticed),
 		TEST(a_damaged_module_leaves_its_fields_unknown),

@@ -184,8 +184,9 @@ static void look_at_bitsandbytes(struct rd_probe_ctx *ctx, struct rd_fact *bnb, 
 	char *end;
 	bool old;
 
-	if (unknown_with(bnb, "library_missing", env, torch) || unknown_with(bnb, "library_missing", bnb, own)) {
+	if (unknown_with(bnb, "library_missing", env, torch)) {
 		unknown_with(bnb, "misreads_rocm", env, torch);
+		unknown_with(bnb, "wanted_library", env, torch);
 		return;
 	}
 	major = strtol(hip, &end, 10);
@@ -197,7 +198,8 @@ static void look_at_bitsandbytes(struct rd_probe_ctx *ctx, struct rd_fact *bnb, 
 	             : rd_xasprintf("libbitsandbytes_rocm%ld%ld.so", major, minor);
 	rd_fact_set_str(bnb, "wanted_library", wanted, "torch/version.py");
 	rd_fact_set_bool(bnb, "misreads_rocm", old && minor >= 10, table_source);
-	rd_fact_set_bool(bnb, "library_missing", !has_library(libraries, major, minor, old), rd_fact_source(libraries));
+	if (!unknown_with(bnb, "library_missing", bnb, own))
+		rd_fact_set_bool(bnb, "library_missing", !has_library(libraries, major, minor, old), rd_fact_source(libraries));
 }
 
 /* ------------------------------------------------------------ Ray */
@@ -405,6 +407,13 @@ static void look_at_services(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < rd_fact_count(list); i++) {
 		struct rd_fact *service = rd_fact_at_mutable(list, i);
 
+		static const char *const needs[] = { "engine", NULL };
+
+		if (unknown_with(service, "differs", service, needs)) {
+			unknown_with(service, "started_before_driver", service, needs);
+			unknown_with(service, "folder", service, needs);
+			continue;
+		}
 		set_folder(ctx, service);
 		if (!*rd_fact_get_str(service, "engine"))
 			continue;

@@ -243,9 +243,24 @@ static void check_aliases(struct rd_probe_ctx *ctx, struct rd_kmod *kmod)
 	}
 }
 
+/* Nothing has replaced the file since this kernel booted. Only on the running system are the times those of the host. */
+static bool is_older_than_boot(struct rd_probe_ctx *ctx, const char *path)
+{
+	rd_auto_free char *text = NULL;
+	const char *line;
+	struct rd_stat st;
+	long long boot = 0;
+
+	if (!rd_sysroot_is_live(ctx->sysroot) || rd_sysroot_stat(ctx->sysroot, &st, path) < 0 ||
+	    rd_sysroot_read(ctx->sysroot, &text, "/proc/stat") < 0)
+		return false;
+	line = strstr(text, "\nbtime ");
+	return line && sscanf(line, " btime %lld", &boot) == 1 && st.mtime_s < boot;
+}
+
 /*
- * modinfo means unpacking some 25 MiB, so it is read only where it can tell something: of a build outside the kernel's tree,
- * which may have been replaced under the running one, and where amdgpu drives nothing.
+ * modinfo means unpacking some 25 MiB, so it is read only where it can tell something: of a build outside the kernel's tree
+ * that was put there under the running one, and where amdgpu drives nothing.
  */
 static void read_file(struct rd_probe_ctx *ctx, struct rd_kmod *kmod, const char *path, const char *origin)
 {
@@ -253,10 +268,11 @@ static void read_file(struct rd_probe_ctx *ctx, struct rd_kmod *kmod, const char
 	bool drives = kernel_drives_a_gpu(ctx);
 	int r;
 
-	if (drives && rd_streq(origin, "in-tree")) {
+	if (drives && (rd_streq(origin, "in-tree") || is_older_than_boot(ctx, path))) {
 		for (size_t i = 0; i < RD_ARRAY_SIZE(file_facts); i++)
-			rd_fact_set_unknown_why(ctx->facts, file_facts[i], "not read: the kernel's own amdgpu drives its GPUs",
-			                        path);
+			rd_fact_set_unknown_why(ctx->facts, file_facts[i], "not read: amdgpu drives its GPUs", path);
+		if (!rd_streq(origin, "in-tree"))
+			rd_fact_set_bool(ctx->facts, AMDGPU("replaced"), false, path);
 		kernel_firmware_judge(ctx, NULL);
 		return;
 	}
@@ -288,7 +304,7 @@ static void compare(struct rd_fact *facts, bool running)
 		rd_fact_set_bool(facts, AMDGPU("replaced"), true, AMDGPU("file.origin"));
 	else if (own[0] && file[0])
 		rd_fact_set_bool(facts, AMDGPU("replaced"), !rd_streq(own, file), MODULE "/srcversion");
-	else if (rd_fact_is_unknown(facts, AMDGPU("file.srcversion")))
+	else if (rd_fact_is_unknown(facts, AMDGPU("file.srcversion")) && !rd_fact_is_known(facts, AMDGPU("replaced")))
 		rd_fact_set_unknown_why(facts, AMDGPU("replaced"), "the file was not compared with what runs",
 		                        rd_fact_get_str(facts, AMDGPU("path")));
 }

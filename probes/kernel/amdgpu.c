@@ -25,6 +25,22 @@ RD_DEFINE_CLEANUP(kmod, struct rd_kmod, rd_kmod_close)
 /* What the kernel says of its modules. */
 enum presence { NOWHERE, LIVE, BUILT_IN, HALF_WAY, NOT_TOLD };
 
+/* The list of loaded modules, which stands in where sysfs is not there. */
+static enum presence look_at_list(struct rd_sysroot *sr)
+{
+	rd_auto_free char *text = NULL;
+	char *rest, *line;
+
+	if (rd_sysroot_read(sr, &text, "/proc/modules") < 0)
+		return NOT_TOLD;
+	rest = text;
+	while ((line = rd_str_next_line(&rest))) {
+		if (rd_str_has_prefix(line, "amdgpu "))
+			return LIVE;
+	}
+	return NOWHERE;
+}
+
 static enum presence look_at_kernel(struct rd_probe_ctx *ctx)
 {
 	rd_auto_free char *state = NULL;
@@ -40,8 +56,9 @@ static enum presence look_at_kernel(struct rd_probe_ctx *ctx)
 	}
 	if (kernel_drives_a_gpu(ctx))
 		return LIVE;
-	/* A tree without /sys/module, or a container without /sys, tells nothing. */
-	return r == 0 && rd_sysroot_exists(ctx->sysroot, "/sys/module") > 0 ? NOWHERE : NOT_TOLD;
+	if (r < 0)
+		return NOT_TOLD;
+	return rd_sysroot_exists(ctx->sysroot, "/sys/module") > 0 ? NOWHERE : look_at_list(ctx->sysroot);
 }
 
 static void read_parameters(struct rd_probe_ctx *ctx)

@@ -23,8 +23,6 @@
 RD_DEFINE_CLEANUP(accounts, struct rd_accounts, rd_accounts_free)
 RD_DEFINE_CLEANUP(rules, struct rd_udev_rules, rd_udev_rules_free)
 
-struct owner;
-
 /* What every node is judged by. */
 struct judge {
 	struct rd_probe_ctx *ctx;
@@ -33,8 +31,6 @@ struct judge {
 	struct rd_udev_rules *rules;
 	struct rd_credentials who;
 	uint32_t *gids;
-	struct owner *owners;
-	size_t owners_n, owners_allocated;
 	bool known;                    /* who it is */
 	bool same_user;                /* what opening gave was given to him */
 	int64_t given, closed, usable; /* KFD's GPU nodes that may be read and may not; render nodes that work */
@@ -112,58 +108,34 @@ static bool is_pci_address(const char *s)
 	return true;
 }
 
-/* Render nodes that KFD gives to partitions, and the GPUs; both sorted, since a tree may claim thousands. */
-struct owner {
-	const char *render, *address;
-};
-
-static int compare_owners(const void *a, const void *b)
+/* The address of the GPU whose partition the render node is, as KFD's topology has it; NULL: none. */
+static const char *gpu_of_partition(const struct rd_fact *facts, const char *render)
 {
-	return strcmp(((const struct owner *)a)->render, ((const struct owner *)b)->render);
-}
-
-static void add_owner(struct judge *j, const char *render, const char *address)
-{
-	RD_GROW(j->owners, j->owners_n, j->owners_allocated);
-	j->owners[j->owners_n++] = (struct owner){ render, address };
-}
-
-static void find_owners(struct judge *j)
-{
-	const struct rd_fact *gpus = rd_fact_get(j->ctx->facts, "gpus");
+	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
 
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
 		const struct rd_fact *gpu = rd_fact_at(gpus, i), *partitions = rd_fact_get(gpu, "partitions");
-		const char *address = rd_fact_get_str(gpu, "pci.address");
 
-		/* No render node is called like an address, so one list serves both questions. */
-		add_owner(j, address, address);
 		for (size_t k = 0; k < rd_fact_count(partitions); k++)
-			add_owner(j, rd_fact_get_str(rd_fact_at(partitions, k), "render"), address);
+			if (rd_streq(rd_fact_get_str(rd_fact_at(partitions, k), "render"), render))
+				return rd_fact_get_str(gpu, "pci.address");
 	}
-	if (j->owners_n > 1)
-		qsort(j->owners, j->owners_n, sizeof(*j->owners), compare_owners);
+	return NULL;
 }
 
-/* The address of the GPU whose partition the render node is, as KFD's topology has it; NULL: none. */
-static const char *gpu_of_partition(const struct judge *j, const char *render)
+static bool is_gpu(const struct rd_fact *facts, const char *address)
 {
-	const struct owner key = { render, NULL };
-	const struct owner *found = NULL;
+	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
 
-	if (j->owners_n)
-		found = bsearch(&key, j->owners, j->owners_n, sizeof(*j->owners), compare_owners);
-	return found ? found->address : NULL;
-}
-
-static bool is_gpu(const struct judge *j, const char *address)
-{
-	return *address && gpu_of_partition(j, address);
+	for (size_t i = 0; i < rd_fact_count(gpus); i++)
+		if (rd_streq(rd_fact_get_str(rd_fact_at(gpus, i), "pci.address"), address))
+			return true;
+	return false;
 }
 
 static void find_gpu(struct judge *j, struct node *node)
 {
-	const char *partition = gpu_of_partition(j, node->kernel);
+	const char *partition = gpu_of_partition(j->ctx->facts, node->kernel);
 	rd_auto_free char *link = rd_xasprintf("/sys/class/drm/%s/device", node->kernel);
 	rd_auto_free char *device = NULL;
 	const char *base = "";
@@ -174,7 +146,7 @@ static void find_gpu(struct judge *j, struct node *node)
 		strcpy(node->gpu, base);
 	else if (partition && strlen(partition) < sizeof(node->gpu))
 		strcpy(node->gpu, partition);
-	node->amd = *node->gpu ? is_gpu(j, node->gpu) : rd_str_has_prefix(base, "amdgpu_xcp");
+	node->amd = *node->gpu ? is_gpu(j->ctx->facts, node->gpu) : rd_str_has_prefix(base, "amdgpu_xcp");
 	node->used = node->amd && *node->gpu;
 }
 
@@ -375,7 +347,7 @@ static bool foreign_group(struct judge *j, const struct node *node)
 /* A node whose GPU was not given to this job: its topology node is closed as well, and another GPU's is open. */
 static bool is_withheld(const struct judge *j, const struct node *node)
 {
-	return node->open == -EPERM && j->closed > 0 && j->opened && !gpu_of_partition(j, node->kernel);
+	return node->open == -EPERM && j->closed > 0 && j->opened && !gpu_of_partition(j->ctx->facts, node->kernel);
 }
 
 static void add_used(struct judge *j, const struct node *node)
@@ -637,7 +609,6 @@ static int run(struct rd_probe_ctx *ctx)
 	int r;
 
 	judge_init(&j);
-	find_owners(&j);
 	count_topology(&j);
 	r = list_renders(&j, &names);
 	nodes = rd_xcalloc(names.n + 1, sizeof(*nodes));
@@ -661,7 +632,6 @@ static int run(struct rd_probe_ctx *ctx)
 	node_release(&kfd);
 	free(nodes);
 	free(j.gids);
-	free(j.owners);
 	rd_accounts_free(j.accounts);
 	rd_udev_rules_free(j.rules);
 	return 0;

@@ -184,9 +184,8 @@ static void look_at_bitsandbytes(struct rd_probe_ctx *ctx, struct rd_fact *bnb, 
 	char *end;
 	bool old;
 
-	if (unknown_with(bnb, "library_missing", env, torch)) {
+	if (unknown_with(bnb, "library_missing", env, torch) || unknown_with(bnb, "library_missing", bnb, own)) {
 		unknown_with(bnb, "misreads_rocm", env, torch);
-		unknown_with(bnb, "wanted_library", env, torch);
 		return;
 	}
 	major = strtol(hip, &end, 10);
@@ -198,8 +197,7 @@ static void look_at_bitsandbytes(struct rd_probe_ctx *ctx, struct rd_fact *bnb, 
 	             : rd_xasprintf("libbitsandbytes_rocm%ld%ld.so", major, minor);
 	rd_fact_set_str(bnb, "wanted_library", wanted, "torch/version.py");
 	rd_fact_set_bool(bnb, "misreads_rocm", old && minor >= 10, table_source);
-	if (!unknown_with(bnb, "library_missing", bnb, own))
-		rd_fact_set_bool(bnb, "library_missing", !has_library(libraries, major, minor, old), rd_fact_source(libraries));
+	rd_fact_set_bool(bnb, "library_missing", !has_library(libraries, major, minor, old), rd_fact_source(libraries));
 }
 
 /* ------------------------------------------------------------ Ray */
@@ -357,6 +355,8 @@ static void compare_session(struct rd_probe_ctx *ctx, struct rd_fact *service)
 	if (!session || rd_fact_child(rd_fact_get(service, "environment"), name) ||
 	    !override_matters(ctx, rd_fact_str(session)))
 		return;
+	rd_fact_set_str(service, "lacks_variable", name, rd_fact_source(session));
+	rd_fact_set_str(service, "lacks_value", rd_fact_str(session), rd_fact_source(session));
 	text = rd_xasprintf("the session has %s=%s, the unit has not", name, rd_fact_str(session));
 	rd_fact_set_str(service, "differs", text, rd_fact_source(session));
 }
@@ -407,13 +407,6 @@ static void look_at_services(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < rd_fact_count(list); i++) {
 		struct rd_fact *service = rd_fact_at_mutable(list, i);
 
-		static const char *const needs[] = { "engine", NULL };
-
-		if (unknown_with(service, "differs", service, needs)) {
-			unknown_with(service, "started_before_driver", service, needs);
-			unknown_with(service, "folder", service, needs);
-			continue;
-		}
 		set_folder(ctx, service);
 		if (!*rd_fact_get_str(service, "engine"))
 			continue;
@@ -459,6 +452,9 @@ static const struct rd_fact_decl facts[] = {
 	  table_source },
 	{ "engines.ray[].masks_gpus", RD_BOOL, "it would set visible devices for vLLM's workers", "RAY_EXPERIMENTAL_NOSET_*" },
 	{ "services[].folder", RD_STR, "folder of the engine that it runs", "ExecStart=" },
+	{ "services[].lacks_variable", RD_STR, "variable that the session needs and the unit does not set; empty: none",
+	  "runtime.environment" },
+	{ "services[].lacks_value", RD_STR, "its value in the session", "runtime.environment" },
 	{ "services[].differs", RD_STR, "variable that a server lacks and unit or session have; empty: none",
 	  "Environment=, /proc/PID/environ, the session" },
 	{ "services[].started_before_driver", RD_BOOL, "its process started before KFD had a GPU", "servers[].before_driver" },

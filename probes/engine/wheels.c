@@ -182,9 +182,9 @@ static void look_at_triton(struct engine *e)
 	int r = list_module(e, &names, "triton/backends", &dir);
 
 	set_release(e);
-	rd_fact_set_list(e->item, "backends", dir);
 	if (r < 0)
 		set_list_unknown(e, "backends", r, dir);
+	rd_fact_set_list(e->item, "backends", dir);
 	for (size_t i = 0; r >= 0 && i < names.n; i++)
 		if (rd_streq(names.v[i], "amd") || rd_streq(names.v[i], "nvidia"))
 			rd_fact_append_str(e->item, "backends", names.v[i], dir);
@@ -294,20 +294,6 @@ static void look_at(struct rd_probe_ctx *ctx, const struct rd_fact *env, size_t 
 		rd_fact_set_str(e.item, "package", kinds[kind].package, e.source);
 }
 
-/* An environment that matters and cannot be listed may hold any of them; what was found elsewhere stays. */
-static void give_up(struct rd_probe_ctx *ctx, const struct rd_fact *env)
-{
-	const struct rd_fact *packages = rd_fact_get(env, "packages");
-	bool matters = rd_fact_get_bool(env, "active") || rd_fact_get_bool(env, "asked") || rd_fact_get_bool(env, "service");
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(kinds) && matters && rd_fact_state(packages) == RD_FACT_UNKNOWN; i++) {
-		rd_auto_free char *list = rd_xasprintf("engines.%s", kinds[i].engine);
-
-		if (!rd_fact_get(ctx->facts, list) && !rd_streq(kinds[i].engine, "llama_cpp"))
-			rd_fact_set_unknown_why(ctx->facts, list, rd_fact_reason(packages), rd_fact_source(packages));
-	}
-}
-
 static int run(struct rd_probe_ctx *ctx)
 {
 	const struct rd_fact *python = rd_fact_get(ctx->facts, "python");
@@ -317,8 +303,6 @@ static int run(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < rd_fact_count(python); i++)
 		for (size_t j = 0; j < RD_ARRAY_SIZE(kinds); j++)
 			look_at(ctx, rd_fact_at(python, i), j);
-	for (size_t i = 0; i < rd_fact_count(python); i++)
-		give_up(ctx, rd_fact_at(python, i));
 	return 0;
 }
 

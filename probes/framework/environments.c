@@ -33,8 +33,7 @@ struct env {
 	char *executable;
 	char *base; /* of a virtual environment: the prefix of its interpreter */
 	const char *kind;
-	bool venv, system_site;
-	int cfg_error; /* pyvenv.cfg is there and cannot be read */
+	bool system_site;
 	bool active, asked, service;
 };
 
@@ -233,11 +232,9 @@ static struct env *add(struct search *s, const char *given, bool asked)
 	e = &s->envs[s->n++];
 	*e = (struct env){ .prefix = rd_steal(prefix), .real = rd_steal(real), .version = rd_xstrdup("") };
 	e->executable = rd_steal(executable);
-	e->venv = has_cfg != -ENOENT && has_cfg != -ENOTDIR;
-	e->cfg_error = e->venv && has_cfg < 0 ? has_cfg : 0;
 	if (has_cfg == 0)
 		read_pyvenv_cfg(e, cfg);
-	e->kind = kind_of(s, e, e->venv);
+	e->kind = kind_of(s, e, has_cfg == 0);
 	find_folder(s, e);
 	return e;
 }
@@ -301,9 +298,8 @@ static void add_active(struct search *s)
 	struct env *e = NULL;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(names) && !e; i++)
-		/* One that may not be looked into is still the one. */
 		if (rd_sysroot_getenv(s->ctx->sysroot, &value, names[i]) == 1 && *value == '/')
-			e = add(s, value, rd_sysroot_exists(s->ctx->sysroot, value) != 0);
+			e = add(s, value, false);
 	if (!e && rd_sysroot_getenv(s->ctx->sysroot, &value, "PATH") == 1)
 		e = first_on_path(s, value);
 	if (e)
@@ -610,7 +606,7 @@ static void path_add_pth(struct paths *p, size_t index)
 
 static void path_build(struct search *s, const struct env *e, struct paths *p)
 {
-	bool venv = e->venv, user = (!venv || e->system_site) && s->home && !s->no_user_site && *e->folder;
+	bool venv = e->base != NULL, user = (!venv || e->system_site) && s->home && !s->no_user_site && *e->folder;
 	size_t variable, last;
 
 	if (s->pythonpath) {
@@ -627,7 +623,7 @@ static void path_build(struct search *s, const struct env *e, struct paths *p)
 		path_addf(p, "%s/.local/lib/%s/site-packages", s->home, e->folder);
 	if (!venv)
 		path_add_prefix(p, e->prefix, e->folder);
-	else if (e->system_site && e->base)
+	else if (e->system_site)
 		path_add_prefix(p, e->base, e->folder);
 	last = p->dirs.n;
 	for (size_t i = variable; i < last; i++)
@@ -725,8 +721,6 @@ static void publish(struct search *s, const struct env *e)
 		rd_fact_set_str(item, "executable", e->executable, e->executable);
 	if (e->base)
 		rd_fact_set_str(item, "base_prefix", e->base, cfg);
-	else if (e->cfg_error)
-		rd_fact_set_unknown(item, "base_prefix", e->cfg_error, cfg);
 	if (s->environ_error < 0)
 		rd_fact_set_unknown(item, "active", s->environ_error, "environment");
 	else

@@ -371,34 +371,15 @@ static void publish_unit(struct rd_probe_ctx *ctx, const struct unit *u)
 	set_environment(ctx->sysroot, item, u);
 }
 
-static bool names_engine(const char *unit)
-{
-	for (size_t i = 0; i < RD_ARRAY_SIZE(engines); i++)
-		if (has_word(unit, engines[i].word))
-			return true;
-	return false;
-}
-
-/* There is such a service, and nobody may say more of it. */
-static void publish_unreadable(struct rd_probe_ctx *ctx, const struct unit *u, int r)
-{
-	static const char *const names[] = {
-		"program", "engine", "user", "python_prefix", "environment", "ordered_after_driver"
-	};
-	struct rd_fact *item = rd_fact_append(ctx->facts, "services", u->path);
-
-	rd_fact_set_str(item, "name", u->name, u->path);
-	rd_fact_set_str(item, "file", u->path, u->path);
-	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++)
-		rd_fact_set_unknown(item, names[i], r, u->path);
-}
-
 /* The folder of the administrator is read whole; of the distribution's hundreds only those with a fitting name. */
 static bool is_wanted(size_t dir, const char *name)
 {
 	if (!rd_str_has_suffix(name, ".service"))
 		return false;
-	return dir == 0 || names_engine(name) || strstr(name, "llama") || strstr(name, "comfyui");
+	for (size_t i = 0; dir && i < RD_ARRAY_SIZE(engines); i++)
+		if (has_word(name, engines[i].word))
+			return true;
+	return dir == 0 || strstr(name, "llama") || strstr(name, "comfyui");
 }
 
 static int look_at_units(struct rd_probe_ctx *ctx)
@@ -420,15 +401,11 @@ static int look_at_units(struct rd_probe_ctx *ctx)
 			rd_strv_push(&seen, names.v[j]);
 			u.name = rd_xstrdup(names.v[j]);
 			u.path = rd_xasprintf("%s/%s", unit_dirs[i], names.v[j]);
-			r = rd_sysroot_read(ctx->sysroot, &text, u.path);
-			if (r == 0) {
+			if (rd_sysroot_read(ctx->sysroot, &text, u.path) == 0) {
 				unit_parse(&u, text, u.path);
 				unit_drop_ins(&u, ctx->sysroot);
 				publish_unit(ctx, &u);
-			} else if (r != -ENOENT && names_engine(u.name)) {
-				publish_unreadable(ctx, &u, r);
 			}
-			r = 0;
 			unit_clear(&u);
 		}
 	}

@@ -29,64 +29,6 @@ struct torch {
 	bool hip_declared;
 };
 
-/* ------------------------------------------------------------ facts */
-
-static const struct rd_fact_decl facts[] = {
-	{ "python[].torch.version", RD_STR, "PyTorch that the environment imports; empty without", "torch/version.py",
-	  RD_VERSION_PEP440 },
-	{ "python[].torch.public_version", RD_STR, "its version without the local part", "torch/version.py",
-	  RD_VERSION_PEP440 },
-	{ "python[].torch.build", RD_STR, "rocm, cuda or cpu", "torch/version.py" },
-	{ "python[].torch.hip", RD_STR, "HIP version it was built with (not the ROCm release)", "torch/version.py",
-	  RD_VERSION_ROCM },
-	{ "python[].torch.rocm", RD_STR, "ROCm release it was built with", "torch/version.py, the local version",
-	  RD_VERSION_ROCM },
-	{ "python[].torch.cuda", RD_STR, "CUDA version it was built with", "torch/version.py", RD_VERSION_DOTTED },
-	{ "python[].torch.path", RD_STR, "its folder", "torch/version.py" },
-	{ "python[].torch.copies[]", RD_LIST, "every PyTorch on the path, the one that wins first", "torch/version.py" },
-	{ "python[].torch.copies[].path", RD_STR, "folder on the path", "torch/version.py" },
-	{ "python[].torch.copies[].version", RD_STR, "its version", "torch/version.py", RD_VERSION_PEP440 },
-	{ "python[].torch.tags[]", RD_STRS, "tags of its wheel", "torch-*.dist-info/WHEEL" },
-	{ "python[].torch.python_series", RD_STR, "X.Y of the Python that its wheel is for; empty: any",
-	  "torch-*.dist-info/WHEEL", RD_VERSION_PEP440 },
-	{ "python[].torch.free_threaded", RD_BOOL, "its wheel is for a build without the global lock",
-	  "torch-*.dist-info/WHEEL" },
-	{ "python[].torch.triton.name", RD_STR, "Triton package that it requires", "torch-*.dist-info/METADATA" },
-	{ "python[].torch.triton.version", RD_STR, "version of it that it requires", "torch-*.dist-info/METADATA",
-	  RD_VERSION_PEP440 },
-	{ "python[].torch.requires_rocm", RD_STR, "version of the rocm package that it requires; empty: none",
-	  "torch-*.dist-info/METADATA" },
-	{ "python[].torch.rocm_bundled", RD_BOOL, "ROCm's libraries are inside torch/lib", "torch/lib/libamdhip64.so" },
-	{ "python[].torch.rocm_sdk", RD_BOOL, "it loads ROCm from the rocm-sdk wheels", "torch/_rocm_init.py" },
-	{ "python[].torch.miopen_bundled", RD_BOOL, "MIOpen is inside torch/lib", "torch/lib/libMIOpen.so" },
-	{ "python[].torch.rocrand_headers", RD_BOOL, "headers that MIOpen's run-time kernels include are on the host",
-	  "include/rocrand/rocrand_xorwow.h" },
-	{ "python[].torch.blas_preference", RD_STR, "the session's word on hipBLASLt: 0 or 1",
-	  "TORCH_BLAS_PREFER_CUBLASLT, TORCH_BLAS_PREFER_HIPBLASLT" },
-	{ "python[].torch.hipblaslt_gfx[]", RD_STRS, "gfx that a nightly's hipBLASLt has kernels for",
-	  "torch/lib/hipblaslt/library" },
-	{ "python[].torch.hsa_bundled", RD_STR, "on WSL: the HSA runtime inside torch/lib", "torch/lib/libhsa-runtime64.so" },
-	{ "python[].torch.hsa_for_wsl", RD_BOOL, "on WSL: it is the build that goes through /dev/dxg",
-	  "torch/lib/libhsa-runtime64.so" },
-	{ "python[].torch.gfx_targets[]", RD_STRS, "gfx that its device code is for", "torch/lib" },
-	{ "python[].torch.hsa_runtime.path", RD_STR, "HSA runtime that it would load", "torch/lib" },
-	{ "python[].torch.hsa_runtime.chosen_by", RD_STR, "rule of the loader that chooses it", "torch/lib" },
-	{ "python[].torch.unresolved[]", RD_STRS, "libraries that the loader would not find", "torch/lib" },
-	{ "python[].companions[]", RD_LIST, "packages built for one PyTorch", "torchvision, torchaudio" },
-	{ "python[].companions[].name", RD_STR, "package", "*.dist-info" },
-	{ "python[].companions[].version", RD_STR, "version with its local part", "*.dist-info, version.py",
-	  RD_VERSION_PEP440 },
-	{ "python[].companions[].build", RD_STR, "rocm, cuda, cpu; empty where it does not say", "the local version" },
-	{ "python[].companions[].rocm", RD_STR, "ROCm release it was built with", "the local version", RD_VERSION_ROCM },
-	{ "python[].companions[].requires_torch", RD_STR, "PyTorch version it requires", "*.dist-info/METADATA",
-	  RD_VERSION_PEP440 },
-	{ "python[].wanted[]", RD_LIST, "frameworks that a requirements file asks for", "requirements.txt" },
-	{ "python[].wanted[].name", RD_STR, "package", "requirements.txt" },
-	{ "python[].wanted[].version", RD_STR, "version behind ==", "requirements.txt", RD_VERSION_PEP440 },
-	{ "python[].wanted[].file", RD_STR, "the file", "requirements.txt" },
-	{ NULL },
-};
-
 /* ------------------------------------------------------------ packages of an environment */
 
 static const struct rd_fact *package(const struct rd_fact *item, const char *name)
@@ -226,8 +168,6 @@ static void set_tags(struct torch *t)
 	if (r < 0) {
 		if (r != -ENOENT)
 			rd_fact_set_unknown(t->item, "torch.python_series", r, path);
-		if (r != -ENOENT)
-			rd_fact_set_unknown(t->item, "torch.tags", r, path);
 		return;
 	}
 	rd_fact_set_list(t->item, "torch.tags", path);
@@ -252,10 +192,8 @@ static void set_requirements(struct torch *t)
 	int r = rd_sysroot_read(t->ctx->sysroot, &text, path);
 
 	if (r < 0) {
-		static const char *const names[] = { "torch.triton.name", "torch.triton.version", "torch.requires_rocm" };
-
-		for (size_t i = 0; i < RD_ARRAY_SIZE(names) && r != -ENOENT; i++)
-			rd_fact_set_unknown(t->item, names[i], r, path);
+		if (r != -ENOENT)
+			rd_fact_set_unknown(t->item, "torch.triton", r, path);
 		return;
 	}
 	for (rest = text; rd_wheel_requires(&rest, &name, &pin);) {
@@ -305,14 +243,11 @@ static void set_bundled_hsa(struct torch *t)
 	if (!rd_fact_get_bool(t->ctx->facts, "host.wsl"))
 		return;
 	r = rd_sysroot_glob(t->ctx->sysroot, &found, pattern);
-	if (r >= 0 && found.n) {
-		rd_fact_set_str(t->item, "torch.hsa_bundled", found.v[0], found.v[0]);
-		r = mentions_dxcore(t->ctx->sysroot, found.v[0]);
-	} else if (r < 0) {
-		rd_fact_set_unknown(t->item, "torch.hsa_bundled", r, pattern);
-	} else {
+	if (r >= 0 && !found.n)
 		return;
-	}
+	rd_fact_set_str(t->item, "torch.hsa_bundled", found.n ? found.v[0] : pattern, found.n ? found.v[0] : pattern);
+	if (r >= 0)
+		r = mentions_dxcore(t->ctx->sysroot, found.v[0]);
 	if (r < 0)
 		rd_fact_set_unknown(t->item, "torch.hsa_for_wsl", r, pattern);
 	else
@@ -447,7 +382,6 @@ static void set_companion(struct torch *t, const char *name, const char *module)
 	const char *rest;
 	char *required, *pin;
 	struct rd_fact *one;
-	int r;
 
 	if (!entry)
 		return;
@@ -462,12 +396,8 @@ static void set_companion(struct torch *t, const char *name, const char *module)
 	if (rocm)
 		rd_fact_set_str(one, "rocm", rocm, rd_fact_source(entry));
 	path = rd_xasprintf("%s/METADATA", rd_fact_source(entry));
-	r = rd_sysroot_read(t->ctx->sysroot, &text, path);
-	if (r < 0) {
-		if (r != -ENOENT)
-			rd_fact_set_unknown(one, "requires_torch", r, path);
+	if (rd_sysroot_read(t->ctx->sysroot, &text, path) < 0)
 		return;
-	}
 	for (rest = text; rd_wheel_requires(&rest, &required, &pin);) {
 		if (rd_streq(required, "torch") && *pin && !strchr(pin, '*'))
 			rd_fact_set_str(one, "requires_torch", pin, path);
@@ -512,7 +442,7 @@ static void set_wanted(struct rd_probe_ctx *ctx, struct rd_fact *item)
 	}
 }
 
-/* ------------------------------------------------------------ one environment */
+/* ------------------------------------------------------------ facts */
 
 static void torch_clear(struct torch *t)
 {
@@ -525,32 +455,16 @@ static void torch_clear(struct torch *t)
 	free(t->version);
 }
 
-/* Every declared fact below python[] that begins with @prefix and is not set yet is unknown, as @cause is. */
-static void give_up(struct rd_fact *item, const char *prefix, int r, const struct rd_fact *cause)
+/* Everything below torch{} but what is set already stays unknown. */
+static void give_up(struct rd_fact *item, int r)
 {
-	for (const struct rd_fact_decl *d = facts; d->path; d++) {
-		const char *name = d->path + strlen("python[].");
-		rd_auto_free char *path = rd_xstrndup(name, strcspn(name, "["));
+	static const char *const names[] = { "version", "build", "hip", "rocm", "cuda", "rocm_bundled" };
 
-		/* What lies below a list is unknown with it. */
-		if (!rd_str_has_prefix(name, prefix) || strstr(name, "[].") || rd_fact_get(item, path))
-			continue;
-		if (cause)
-			rd_fact_set_unknown_why(item, path, rd_fact_reason(cause), rd_fact_source(cause));
-		else
-			rd_fact_set_unknown(item, path, r, "torch/version.py");
+	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++) {
+		rd_auto_free char *path = rd_xasprintf("torch.%s", names[i]);
+
+		rd_fact_set_unknown(item, path, r, "torch/version.py");
 	}
-}
-
-/* Without the list of packages, nobody knows what their folders say. */
-static void give_up_packages(struct rd_fact *item)
-{
-	static const char *const names[] = { "torch.tags",   "torch.python_series", "torch.free_threaded",
-		                             "torch.triton", "torch.requires_rocm", "companions" };
-	const struct rd_fact *packages = rd_fact_get(item, "packages");
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(names) && rd_fact_state(packages) == RD_FACT_UNKNOWN; i++)
-		give_up(item, names[i], 0, packages);
 }
 
 /* Device code and the loader are read by a probe of their own, which may have run before. */
@@ -570,8 +484,7 @@ static void look_at(struct rd_probe_ctx *ctx, struct rd_fact *item)
 	int r = find_torch(&t);
 
 	if (r < 0) {
-		give_up(item, "torch.", r, NULL);
-		give_up(item, "companions", r, NULL);
+		give_up(item, r);
 	} else if (t.site) {
 		find_info(&t);
 		if (t.version) {
@@ -579,7 +492,7 @@ static void look_at(struct rd_probe_ctx *ctx, struct rd_fact *item)
 			set_inside(&t);
 			leave_to_others(item);
 		} else {
-			give_up(item, "torch.", -EINVAL, NULL);
+			give_up(item, -EINVAL);
 		}
 		if (t.info) {
 			set_tags(&t);
@@ -587,7 +500,6 @@ static void look_at(struct rd_probe_ctx *ctx, struct rd_fact *item)
 		}
 		for (size_t i = 0; i < RD_ARRAY_SIZE(companions); i++)
 			set_companion(&t, companions[i].name, companions[i].module);
-		give_up_packages(item);
 	}
 	set_wanted(ctx, item);
 	torch_clear(&t);
@@ -601,6 +513,62 @@ static int run(struct rd_probe_ctx *ctx)
 		look_at(ctx, rd_fact_at_mutable(list, i));
 	return 0;
 }
+
+static const struct rd_fact_decl facts[] = {
+	{ "python[].torch.version", RD_STR, "PyTorch that the environment imports; empty without", "torch/version.py",
+	  RD_VERSION_PEP440 },
+	{ "python[].torch.public_version", RD_STR, "its version without the local part", "torch/version.py",
+	  RD_VERSION_PEP440 },
+	{ "python[].torch.build", RD_STR, "rocm, cuda or cpu", "torch/version.py" },
+	{ "python[].torch.hip", RD_STR, "HIP version it was built with (not the ROCm release)", "torch/version.py",
+	  RD_VERSION_ROCM },
+	{ "python[].torch.rocm", RD_STR, "ROCm release it was built with", "torch/version.py, the local version",
+	  RD_VERSION_ROCM },
+	{ "python[].torch.cuda", RD_STR, "CUDA version it was built with", "torch/version.py", RD_VERSION_DOTTED },
+	{ "python[].torch.path", RD_STR, "its folder", "torch/version.py" },
+	{ "python[].torch.copies[]", RD_LIST, "every PyTorch on the path, the one that wins first", "torch/version.py" },
+	{ "python[].torch.copies[].path", RD_STR, "folder on the path", "torch/version.py" },
+	{ "python[].torch.copies[].version", RD_STR, "its version", "torch/version.py", RD_VERSION_PEP440 },
+	{ "python[].torch.tags[]", RD_STRS, "tags of its wheel", "torch-*.dist-info/WHEEL" },
+	{ "python[].torch.python_series", RD_STR, "X.Y of the Python that its wheel is for; empty: any",
+	  "torch-*.dist-info/WHEEL", RD_VERSION_PEP440 },
+	{ "python[].torch.free_threaded", RD_BOOL, "its wheel is for a build without the global lock",
+	  "torch-*.dist-info/WHEEL" },
+	{ "python[].torch.triton.name", RD_STR, "Triton package that it requires", "torch-*.dist-info/METADATA" },
+	{ "python[].torch.triton.version", RD_STR, "version of it that it requires", "torch-*.dist-info/METADATA",
+	  RD_VERSION_PEP440 },
+	{ "python[].torch.requires_rocm", RD_STR, "version of the rocm package that it requires; empty: none",
+	  "torch-*.dist-info/METADATA" },
+	{ "python[].torch.rocm_bundled", RD_BOOL, "ROCm's libraries are inside torch/lib", "torch/lib/libamdhip64.so" },
+	{ "python[].torch.rocm_sdk", RD_BOOL, "it loads ROCm from the rocm-sdk wheels", "torch/_rocm_init.py" },
+	{ "python[].torch.miopen_bundled", RD_BOOL, "MIOpen is inside torch/lib", "torch/lib/libMIOpen.so" },
+	{ "python[].torch.rocrand_headers", RD_BOOL, "headers that MIOpen's run-time kernels include are on the host",
+	  "include/rocrand/rocrand_xorwow.h" },
+	{ "python[].torch.blas_preference", RD_STR, "the session's word on hipBLASLt: 0 or 1",
+	  "TORCH_BLAS_PREFER_CUBLASLT, TORCH_BLAS_PREFER_HIPBLASLT" },
+	{ "python[].torch.hipblaslt_gfx[]", RD_STRS, "gfx that a nightly's hipBLASLt has kernels for",
+	  "torch/lib/hipblaslt/library" },
+	{ "python[].torch.hsa_bundled", RD_STR, "on WSL: the HSA runtime inside torch/lib", "torch/lib/libhsa-runtime64.so" },
+	{ "python[].torch.hsa_for_wsl", RD_BOOL, "on WSL: it is the build that goes through /dev/dxg",
+	  "torch/lib/libhsa-runtime64.so" },
+	{ "python[].torch.gfx_targets[]", RD_STRS, "gfx that its device code is for", "torch/lib" },
+	{ "python[].torch.hsa_runtime.path", RD_STR, "HSA runtime that it would load", "torch/lib" },
+	{ "python[].torch.hsa_runtime.chosen_by", RD_STR, "rule of the loader that chooses it", "torch/lib" },
+	{ "python[].torch.unresolved[]", RD_STRS, "libraries that the loader would not find", "torch/lib" },
+	{ "python[].companions[]", RD_LIST, "packages built for one PyTorch", "torchvision, torchaudio" },
+	{ "python[].companions[].name", RD_STR, "package", "*.dist-info" },
+	{ "python[].companions[].version", RD_STR, "version with its local part", "*.dist-info, version.py",
+	  RD_VERSION_PEP440 },
+	{ "python[].companions[].build", RD_STR, "rocm, cuda, cpu; empty where it does not say", "the local version" },
+	{ "python[].companions[].rocm", RD_STR, "ROCm release it was built with", "the local version", RD_VERSION_ROCM },
+	{ "python[].companions[].requires_torch", RD_STR, "PyTorch version it requires", "*.dist-info/METADATA",
+	  RD_VERSION_PEP440 },
+	{ "python[].wanted[]", RD_LIST, "frameworks that a requirements file asks for", "requirements.txt" },
+	{ "python[].wanted[].name", RD_STR, "package", "requirements.txt" },
+	{ "python[].wanted[].version", RD_STR, "version behind ==", "requirements.txt", RD_VERSION_PEP440 },
+	{ "python[].wanted[].file", RD_STR, "the file", "requirements.txt" },
+	{ NULL },
+};
 
 const struct rd_probe rd_probe_framework_torch = {
 	.name = "framework/torch",

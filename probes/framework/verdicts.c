@@ -217,18 +217,6 @@ static void choose(const struct rd_probe_ctx *ctx, struct choice *c)
 	}
 }
 
-/* A GPU is there and nobody could say which gfx it is: then no command can be named either. */
-static bool gfx_is_unknown(const struct rd_probe_ctx *ctx, struct rd_fact *env)
-{
-	static const char *const all[] = { "gpus", NULL }, *const own[] = { "gfx", NULL };
-	const struct rd_fact *gpus = rd_fact_get(ctx->facts, "gpus");
-	bool unsure = unknown_with(env, "install_torch", ctx->facts, all);
-
-	for (size_t i = 0; i < rd_fact_count(gpus) && !unsure; i++)
-		unsure = unknown_with(env, "install_torch", rd_fact_at(gpus, i), own);
-	return unsure;
-}
-
 static void set_install(struct rd_probe_ctx *ctx, struct rd_fact *env)
 {
 	const char *public = rd_fact_get_str(env, "torch.public_version"), *prefix = rd_fact_get_str(env, "prefix");
@@ -237,8 +225,6 @@ static void set_install(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	const cJSON *versions;
 
 	gpu_gfx(ctx, &c.gfx);
-	if (!c.gfx.n && gfx_is_unknown(ctx, env))
-		return;
 	if (strstr(public, "dev"))
 		c.wanted = "";
 	choose(ctx, &c);
@@ -286,8 +272,7 @@ static bool companion_problem(const struct rd_fact *env, const struct rd_fact *o
 
 static void set_companions(struct rd_fact *env)
 {
-	static const char *const needs[] = { "torch.build", "torch.version", "packages", "companions", NULL };
-	static const char *const pins[] = { "requires_torch", NULL };
+	static const char *const needs[] = { "torch.build", "torch.version", "packages", NULL };
 	const struct rd_fact *list = rd_fact_get(env, "companions");
 	rd_auto_strbuf struct rd_strbuf text = RD_STRBUF_INIT;
 
@@ -301,9 +286,6 @@ static void set_companions(struct rd_fact *env)
 	}
 	if (text.len)
 		rd_fact_set_str(env, "companion_mismatch", text.buf, rd_fact_source(list));
-	for (size_t i = 0; !text.len && i < rd_fact_count(list); i++)
-		if (unknown_with(env, "companion_mismatch", rd_fact_at(list, i), pins))
-			return;
 }
 
 /* A plain Triton of the default index over the one that this PyTorch requires: both are the folder "triton". */

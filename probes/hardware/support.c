@@ -278,27 +278,19 @@ static bool may_work(const struct rd_fact *gpu)
 	return rd_fact_get_bool(gpu, "support.built") && !rd_streq(rd_fact_get_str(gpu, "kind"), "apu");
 }
 
-static bool is_official(const struct rd_fact *gpu)
-{
-	return rd_streq(rd_fact_get_str(gpu, "support.verdict"), "official");
-}
-
 /* A card for the screen beside the one that computes is no fault of the host. */
-static void set_alternatives(struct rd_probe_ctx *ctx)
+static void set_alternative(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 {
-	struct rd_fact *gpu;
-	size_t working = 0, official = 0;
+	bool unofficial = rd_streq(rd_fact_get_str(gpu, "support.verdict"), "unofficial");
+	struct rd_fact *other;
+	bool found = false;
 
-	for (size_t i = 0; (gpu = gpu_at(ctx, i)); i++) {
-		working += may_work(gpu);
-		official += may_work(gpu) && is_official(gpu);
-	}
-	for (size_t i = 0; (gpu = gpu_at(ctx, i)); i++) {
-		bool unofficial = rd_streq(rd_fact_get_str(gpu, "support.verdict"), "unofficial");
-		size_t others = unofficial ? official : working - may_work(gpu);
+	for (size_t i = 0; (other = gpu_at(ctx, i)); i++) {
+		bool better = !unofficial || rd_streq(rd_fact_get_str(other, "support.verdict"), "official");
 
-		rd_fact_set_bool(gpu, "support.alternative", others > 0, "the other GPUs");
+		found |= other != gpu && better && may_work(other);
 	}
+	rd_fact_set_bool(gpu, "support.alternative", found, "the other GPUs");
 }
 
 /* ---------------------------------------------------------------- guests */
@@ -336,7 +328,8 @@ static int run(struct rd_probe_ctx *ctx)
 		judge(ctx, gpu, &s);
 		set_guest(ctx, gpu);
 	}
-	set_alternatives(ctx);
+	for (size_t i = 0; (gpu = gpu_at(ctx, i)); i++)
+		set_alternative(ctx, gpu);
 	rd_strv_clear(&s.releases);
 	return 0;
 }

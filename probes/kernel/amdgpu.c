@@ -25,22 +25,6 @@ RD_DEFINE_CLEANUP(kmod, struct rd_kmod, rd_kmod_close)
 /* What the kernel says of its modules. */
 enum presence { NOWHERE, LIVE, BUILT_IN, HALF_WAY, NOT_TOLD };
 
-/* The list of loaded modules, which stands in where sysfs is not there. */
-static enum presence look_at_list(struct rd_sysroot *sr)
-{
-	rd_auto_free char *text = NULL;
-	char *rest, *line;
-
-	if (rd_sysroot_read(sr, &text, "/proc/modules") < 0)
-		return NOT_TOLD;
-	rest = text;
-	while ((line = rd_str_next_line(&rest))) {
-		if (rd_str_has_prefix(line, "amdgpu "))
-			return LIVE;
-	}
-	return NOWHERE;
-}
-
 static enum presence look_at_kernel(struct rd_probe_ctx *ctx)
 {
 	rd_auto_free char *state = NULL;
@@ -56,9 +40,8 @@ static enum presence look_at_kernel(struct rd_probe_ctx *ctx)
 	}
 	if (kernel_drives_a_gpu(ctx))
 		return LIVE;
-	if (r < 0)
-		return NOT_TOLD;
-	return rd_sysroot_exists(ctx->sysroot, "/sys/module") > 0 ? NOWHERE : look_at_list(ctx->sysroot);
+	/* A tree without /sys/module, or a container without /sys, tells nothing. */
+	return r == 0 && rd_sysroot_exists(ctx->sysroot, "/sys/module") > 0 ? NOWHERE : NOT_TOLD;
 }
 
 static void read_parameters(struct rd_probe_ctx *ctx)
@@ -260,24 +243,9 @@ static void check_aliases(struct rd_probe_ctx *ctx, struct rd_kmod *kmod)
 	}
 }
 
-/* Nothing has replaced the file since this kernel booted. Only on the running system are the times those of the host. */
-static bool is_older_than_boot(struct rd_probe_ctx *ctx, const char *path)
-{
-	rd_auto_free char *text = NULL;
-	const char *line;
-	struct rd_stat st;
-	long long boot = 0;
-
-	if (!rd_sysroot_is_live(ctx->sysroot) || rd_sysroot_stat(ctx->sysroot, &st, path) < 0 ||
-	    rd_sysroot_read(ctx->sysroot, &text, "/proc/stat") < 0)
-		return false;
-	line = strstr(text, "\nbtime ");
-	return line && sscanf(line, " btime %lld", &boot) == 1 && st.mtime_s < boot;
-}
-
 /*
- * modinfo means unpacking some 25 MiB, so it is read only where it can tell something: of a build outside the kernel's tree
- * that was put there under the running one, and where amdgpu drives nothing.
+ * modinfo means unpacking some 25 MiB, so it is read only where it can tell something: of a build outside the kernel's tree,
+ * which may have been replaced under the running one, and where amdgpu drives nothing.
  */
 static void read_file(struct rd_probe_ctx *ctx, struct rd_kmod *kmod, const char *path, const char *origin)
 {
@@ -285,11 +253,10 @@ static void read_file(struct rd_probe_ctx *ctx, struct rd_kmod *kmod, const char
 	bool drives = kernel_drives_a_gpu(ctx);
 	int r;
 
-	if (drives && (rd_streq(origin, "in-tree") || is_older_than_boot(ctx, path))) {
+	if (drives && rd_streq(origin, "in-tree")) {
 		for (size_t i = 0; i < RD_ARRAY_SIZE(file_facts); i++)
-			rd_fact_set_unknown_why(ctx->facts, file_facts[i], "not read: amdgpu drives its GPUs", path);
-		if (!rd_streq(origin, "in-tree"))
-			rd_fact_set_bool(ctx->facts, AMDGPU("replaced"), false, path);
+			rd_fact_set_unknown_why(ctx->facts, file_facts[i], "not read: the kernel's own amdgpu drives its GPUs",
+			                        path);
 		kernel_firmware_judge(ctx, NULL);
 		return;
 	}
@@ -321,7 +288,7 @@ static void compare(struct rd_fact *facts, bool running)
 		rd_fact_set_bool(facts, AMDGPU("replaced"), true, AMDGPU("file.origin"));
 	else if (own[0] && file[0])
 		rd_fact_set_bool(facts, AMDGPU("replaced"), !rd_streq(own, file), MODULE "/srcversion");
-	else if (rd_fact_is_unknown(facts, AMDGPU("file.srcversion")) && !rd_fact_is_known(facts, AMDGPU("replaced")))
+	else if (rd_fact_is_unknown(facts, AMDGPU("file.srcversion")))
 		rd_fact_set_unknown_why(facts, AMDGPU("replaced"), "the file was not compared with what runs",
 		                        rd_fact_get_str(facts, AMDGPU("path")));
 }

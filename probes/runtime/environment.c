@@ -285,11 +285,40 @@ static void look_at_paths(struct rd_probe_ctx *ctx)
 			add_path(ctx, variables[i], value);
 }
 
+/*
+ * What an override was meant to be: "gfx1030", "1030", " 10.3.0", "'10.3.0'", "10.3" and "v10.3.0" are all 10.3.0. Of a name
+ * the last two digits are minor and stepping, in hexadecimal. Caller frees; NULL where nothing can be read from it.
+ */
+static char *override_meant(const char *value)
+{
+	static const char around[] = " \t\r\n\"'";
+	rd_auto_free char *text = rd_xstrdup(value + strspn(value, around));
+	unsigned v[3] = { 0 };
+	char *at = text;
+	int end = 0;
+
+	for (size_t n = strlen(text); n && strchr(around, text[n - 1]); n--)
+		text[n - 1] = '\0';
+	at += rd_str_has_prefix(at, "gfx") ? 3 : *at == 'v' || *at == 'V';
+	if (strchr(at, '.')) {
+		if (sscanf(at, "%2u.%2u%n.%2u%n", &v[0], &v[1], &end, &v[2], &end) < 2 || at[end])
+			return NULL;
+	} else {
+		size_t n = strspn(at, "0123456789abcdef");
+
+		if (n < 3 || n > 4 || at[n] ||
+		    sscanf(at, n == 4 ? "%2u%1x%1x%n" : "%1u%1x%1x%n", &v[0], &v[1], &v[2], &end) != 3 || at[end])
+			return NULL;
+	}
+	return v[0] >= 8 && v[0] < 16 && v[1] < 16 && v[2] < 16 ? rd_xasprintf("%u.%u.%u", v[0], v[1], v[2]) : NULL;
+}
+
 /* The thunk reads three numbers with "%u.%u.%u" and refuses anything behind them; nothing is printed then. */
 static void look_at_override(struct rd_probe_ctx *ctx)
 {
 	static const char name[] = "HSA_OVERRIDE_GFX_VERSION";
 	unsigned major, minor, stepping;
+	rd_auto_free char *meant = NULL;
 	const char *value;
 	char gfx[32], rest;
 
@@ -297,6 +326,9 @@ static void look_at_override(struct rd_probe_ctx *ctx)
 		return;
 	rd_fact_set_bool(ctx->facts, "runtime.override.set", true, name);
 	rd_fact_set_str(ctx->facts, "runtime.override.value", value, name);
+	meant = override_meant(value);
+	if (meant)
+		rd_fact_set_str(ctx->facts, "runtime.override.meant", meant, name);
 	if (sscanf(value, "%u.%u.%u%c", &major, &minor, &stepping, &rest) != 3 || major > 63 || minor > 255 || stepping > 255)
 		return;
 	rd_fact_set_bool(ctx->facts, "runtime.override.valid", true, name);
@@ -363,6 +395,8 @@ const struct rd_probe rd_probe_runtime_environment = {
 			{ "runtime.paths[].exists", RD_BOOL, "it is there", "the folder" },
 			{ "runtime.override.set", RD_BOOL, "HSA_OVERRIDE_GFX_VERSION is set", ENVIRONMENT },
 			{ "runtime.override.value", RD_STR, "its value", ENVIRONMENT },
+			{ "runtime.override.meant", RD_STR, "the same as three numbers; empty where none can be read from it",
+	                  ENVIRONMENT },
 			{ "runtime.override.valid", RD_BOOL, "the value is three numbers, as the runtime wants it",
 	                  ENVIRONMENT },
 			{ "runtime.override.gfx", RD_STR, "the gfx that it names", ENVIRONMENT },

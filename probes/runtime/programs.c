@@ -138,6 +138,22 @@ static const char *version_of_root(const struct rd_fact *facts, const char *root
 	return "";
 }
 
+/* The item of LD_LIBRARY_PATH through which a library is found; its folder may be a link. */
+static void name_folder(struct rd_probe_ctx *ctx, const char *path)
+{
+	const struct rd_fact *items = rd_fact_get(ctx->facts, "runtime.environment.LD_LIBRARY_PATH");
+	const char *name = strrchr(path, '/');
+
+	for (size_t i = 0; name && i < rd_fact_count(items); i++) {
+		const char *item = rd_fact_str(rd_fact_at(items, i));
+
+		if (*item == '/' && rd_sysroot_existsf(ctx->sysroot, "%s%s", item, name) == 1) {
+			rd_fact_set_str(ctx->facts, "runtime.shadow.folder", item, "LD_LIBRARY_PATH");
+			return;
+		}
+	}
+}
+
 /*
  * LD_LIBRARY_PATH with a runtime but no HIP beside it: it goes before the RUNPATH of the HIP that the cache leads to. The
  * libraries of the layout from 7.14 on have an RPATH, which goes before LD_LIBRARY_PATH.
@@ -157,6 +173,7 @@ static void look_for_shadow(struct rd_probe_ctx *ctx)
 		return;
 	rd_fact_set_bool(ctx->facts, "runtime.shadow.found", true, "LD_LIBRARY_PATH");
 	rd_fact_set_str(ctx->facts, "runtime.shadow.hsa_path", rd_fact_get_str(hsa, "path"), "LD_LIBRARY_PATH");
+	name_folder(ctx, rd_fact_get_str(hsa, "path"));
 	rd_fact_set_str(ctx->facts, "runtime.shadow.hsa_release", hsa_release, hsa_root);
 	rd_fact_set_str(ctx->facts, "runtime.shadow.hip_path", rd_fact_get_str(hip, "path"), rd_fact_get_str(hip, "found_by"));
 	rd_fact_set_str(ctx->facts, "runtime.shadow.hip_release", hip_release, hip_root);
@@ -201,6 +218,7 @@ const struct rd_probe rd_probe_runtime_programs = {
 			{ "runtime.shadow.found", RD_BOOL,
 	                  "LD_LIBRARY_PATH puts the HSA runtime of one release below the HIP of another", "runtime.libraries" },
 			{ "runtime.shadow.hsa_path", RD_STR, "that HSA runtime", "runtime.libraries" },
+			{ "runtime.shadow.folder", RD_STR, "item of LD_LIBRARY_PATH that leads to it", "LD_LIBRARY_PATH" },
 			{ "runtime.shadow.hsa_release", RD_STR, "its release", "runtime.rocm", RD_VERSION_ROCM },
 			{ "runtime.shadow.hip_path", RD_STR, "that HIP", "runtime.libraries" },
 			{ "runtime.shadow.hip_release", RD_STR, "its release", "runtime.rocm", RD_VERSION_ROCM },

@@ -270,6 +270,9 @@ static void judge_memory(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 	}
 	rd_fact_set_int(gpu, "memory.offered_bytes", offered, "/sys/class/kfd/kfd/topology/nodes/*/mem_banks");
 	rd_fact_set_int(gpu, "memory.machine_bytes", all, "/proc/meminfo, mem_info_vram_total");
+	/* Three quarters of what the system has left beside the carve-out; the rest is for everything else. */
+	rd_fact_set_int(gpu, "memory.proposed_pages", rd_fact_get_int(ctx->facts, "host.memory_bytes") / 4096 / 4 * 3,
+	                "/proc/meminfo");
 	rd_fact_set_bool(gpu, "memory.limited", offered < all / 4, "memory.offered_bytes, memory.machine_bytes");
 }
 
@@ -412,6 +415,9 @@ const struct rd_probe rd_probe_runtime_support = {
 			{ "gpus[].memory.offered_bytes", RD_INT, "of an APU: memory that KFD lets programs allocate",
 	                  "/sys/class/kfd/kfd/topology/nodes/*/mem_banks" },
 			{ "gpus[].memory.machine_bytes", RD_INT, "of an APU: memory of the machine, the carve-out included",
+	                  "/proc/meminfo" },
+			{ "gpus[].memory.proposed_pages", RD_INT,
+	                  "of an APU: three quarters of the system's memory in pages of 4 KiB, a limit for TTM",
 	                  "/proc/meminfo" },
 			{ "gpus[].memory.limited", RD_BOOL, "of an APU: KFD offers less than a quarter of the memory",
 	                  "memory.offered_bytes, memory.machine_bytes" },

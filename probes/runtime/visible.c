@@ -16,6 +16,7 @@
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
 #include "util/str.h"
+#include "util/strbuf.h"
 #include "util/strv.h"
 #include "util/xalloc.h"
 
@@ -248,6 +249,30 @@ static void set_outcome(struct rd_probe_ctx *ctx, const struct devices *all, con
 	}
 }
 
+/*
+ * What ROCR_VISIBLE_DEVICES would have to be to leave the cards and hide the GPUs of processors. By UUID, which stays the
+ * same when a device comes or goes, where the card has one; a partitioned card is all its partitions.
+ */
+static void propose_cards(struct rd_probe_ctx *ctx, const struct devices *all)
+{
+	const struct rd_fact *gpus = rd_fact_get(ctx->facts, "gpus");
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	for (size_t i = 0; i < all->n; i++) {
+		bool once = (i == 0 || all->v[i - 1].gpu != all->v[i].gpu) &&
+		            (i + 1 == all->n || all->v[i + 1].gpu != all->v[i].gpu);
+
+		if (rd_streq(rd_fact_get_str(rd_fact_at(gpus, all->v[i].gpu), "kind"), "apu"))
+			continue;
+		rd_strbuf_addf(&sb, "%s", sb.len ? "," : "");
+		if (*all->v[i].uuid && once)
+			rd_strbuf_add(&sb, all->v[i].uuid);
+		else
+			rd_strbuf_addf(&sb, "%zu", i);
+	}
+	rd_fact_set_str(ctx->facts, "runtime.visible.cards", sb.buf, "gpus");
+}
+
 static int run(struct rd_probe_ctx *ctx)
 {
 	const char *rocr, *hip = NULL, *cuda = NULL, *source = "no visible-devices variable is set";
@@ -262,6 +287,7 @@ static int run(struct rd_probe_ctx *ctx)
 		return has_rocr < 0 ? has_rocr : -ENODATA;
 	}
 	list_devices(ctx->facts, &all);
+	propose_cards(ctx, &all);
 	for (size_t i = 0; i < all.n; i++)
 		add_device(&left, all.v[i].node, all.v[i].gpu, all.v[i].uuid);
 	rd_fact_set_list(ctx->facts, "runtime.visible.filters", "environment of the process");
@@ -298,6 +324,8 @@ const struct rd_probe rd_probe_runtime_visible = {
 			{ "runtime.visible.hidden_count", RD_INT, "how many devices the variables hide", FILTERS },
 			{ "runtime.visible.total_count", RD_INT, "how many devices there are before any variable",
 	                  "KFD and render nodes" },
+			{ "runtime.visible.cards", RD_STR,
+	                  "value of ROCR_VISIBLE_DEVICES that leaves only GPUs that are no part of a processor", "gpus" },
 			{ "runtime.visible.filters[]", RD_LIST,
 	                  "variables that are set, in the order in which they take effect", FILTERS },
 			{ "runtime.visible.filters[].variable", RD_STR, "its name", FILTERS },

@@ -1,5 +1,6 @@
 /* Load a kernel module now. */
 
+#include "common-sys.h"
 #include "rocm-doctor/action.h"
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/sysroot.h"
@@ -13,8 +14,10 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 		return r;
 	/* Loaded or built in. */
 	r = rd_sysroot_existsf(sr, "/sys/module/%s", module);
+	if (r < 0)
+		return fix_unable(err, "cannot tell whether %s is loaded: %s", module, rd_strerror(r));
 	if (r)
-		return r < 0 ? rd_error_set(err, r, "cannot tell whether %s is loaded: %s", module, rd_strerror(r)) : 0;
+		return 0;
 	rd_step_describe(step, "load %s", module);
 	rd_step_run(step, (const char *const[]){ "modprobe", module, NULL },
 	            (const char *const[]){ "modprobe", "-r", module, NULL });

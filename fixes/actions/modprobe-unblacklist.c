@@ -1,50 +1,21 @@
-/* Comment out the "blacklist MODULE" lines of one modprobe.d file. */
+/* Make comments of the "blacklist MODULE" lines of one modprobe.d file. */
 
-#include <string.h>
-
+#include "common-modprobe.h"
 #include "rocm-doctor/action.h"
-#include "rocm-doctor/error.h"
-#include "rocm-doctor/sysroot.h"
-#include "util/cleanup.h"
 #include "util/str.h"
-#include "util/strbuf.h"
+#include "util/strv.h"
 
-/* In module names '-' and '_' are one (modprobe(8)). */
-static bool same_module(const char *a, const char *b)
+static bool blacklists(const struct rd_strv *words, const char *module)
 {
-	for (; *a && *b; a++, b++)
-		if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_')))
-			return false;
-	return !*a && !*b;
-}
-
-static bool blacklists(const char *line, const char *module)
-{
-	char word[64], end[2];
-
-	return sscanf(line, " blacklist %63s%1s", word, end) == 1 && same_module(word, module);
+	return rd_streq(words->v[0], "blacklist") && modprobe_same_module(words->v[1], module);
 }
 
 static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
 {
-	const char *path = rd_step_arg(step, "file"), *module = rd_step_arg(step, "module");
-	rd_auto_strbuf struct rd_strbuf after = RD_STRBUF_INIT;
-	rd_auto_free char *before = NULL;
-	char *line, *rest;
-	int r;
+	const char *file = rd_step_arg(step, "file"), *module = rd_step_arg(step, "module");
 
-	r = rd_arg_check_path(path, err);
-	if (r == 0)
-		r = rd_arg_check_name(module, err);
-	if (r == 0)
-		r = rd_sysroot_read(sr, &before, path);
-	if (r < 0)
-		return rd_error_set(err, r, "cannot read '%s': %s", path, rd_strerror(r));
-	for (rest = before; (line = strsep(&rest, "\n")) && (rest || *line);)
-		rd_strbuf_addf(&after, "%s%s%s", blacklists(line, module) ? "# rocm-doctor: " : "", line, rest ? "\n" : "");
-	rd_step_describe(step, "let %s load again: %s", module, path);
-	rd_step_write(step, path, after.buf, 0644);
-	return 0;
+	rd_step_describe(step, "let %s load again: %s", module, file);
+	return modprobe_switch_off(step, sr, file, module, blacklists, err);
 }
 
 const struct rd_action rd_action_modprobe_unblacklist = {

@@ -181,7 +181,6 @@ static void convert_stat(const struct stat *st, struct rd_stat *ret)
 		.major = major(st->st_rdev),
 		.minor = minor(st->st_rdev),
 		.size_bytes = (uint64_t)st->st_size,
-		.mtime_s = st->st_mtim.tv_sec,
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 	};

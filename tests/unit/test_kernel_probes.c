@@ -293,24 +293,6 @@ static void a_tree_without_sys_tells_nothing_unless_a_gpu_is_driven(void **state
 	assert_true(rd_fact_get_bool(host->facts, "kernel.amdgpu.loaded"));
 }
 
-static void the_list_of_modules_stands_in_for_sysfs(void **state)
-{
-	struct host *host = *state;
-	rd_auto_free char *sys = NULL;
-
-	assert_true(asprintf(&sys, "%s/sys/module", host->dir) > 0);
-	assert_int_equal(rmdir(sys), 0);
-	scratch_file(host->dir, "proc/modules", "amdgpux 1 0 - Live 0x0\n");
-	assert_int_equal(run(host, &rd_probe_kernel_amdgpu), 0);
-	assert_true(rd_fact_is_known(host->facts, "kernel.amdgpu.loaded"));
-	assert_false(rd_fact_get_bool(host->facts, "kernel.amdgpu.loaded"));
-
-	forget(host);
-	scratch_file(host->dir, "proc/modules", "ttm 1 1 amdgpu, Live 0x0\namdgpu 17248256 0 - Live 0x0 (OE)\n");
-	assert_int_equal(run(host, &rd_probe_kernel_amdgpu), 0);
-	assert_string_equal(text(host, "kernel.amdgpu.state"), "loaded");
-}
-
 /* ---- firmware ---- */
 
 static const struct rd_fact *firmware_of(struct host *host, const char *driver)
@@ -1000,7 +982,6 @@ int main(void)
 		TEST(a_container_knows_what_runs_and_not_what_is_on_disk),
 		TEST(a_container_does_not_call_the_driver_missing),
 		TEST(a_tree_without_sys_tells_nothing_unless_a_gpu_is_driven),
-		TEST(the_list_of_modules_stands_in_for_sysfs),
 		TEST(firmware_that_is_not_on_disk_is_missing_for_a_gpu_without_driver),
 		TEST(packed_firmware_in_updates_is_enough),
 		TEST(nothing_is_said_of_firmware_for_a_gpu_that_is_driven),

@@ -1,0 +1,23 @@
+/* Let udev set owner and mode of the GPU nodes once more, as its rules say. */
+
+#include "rocm-doctor/action.h"
+#include "rocm-doctor/sysroot.h"
+
+static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
+{
+	(void)sr;
+	(void)err;
+	rd_step_renew(step,
+	              (const char *const[]){ "udevadm", "trigger", "--subsystem-match=kfd", "--subsystem-match=drm", NULL });
+	rd_step_renew(step, (const char *const[]){ "udevadm", "settle", NULL });
+	return 0;
+}
+
+const struct rd_action rd_action_udev_trigger = {
+	.name = "udev.trigger",
+	.summary = "let udev set up the GPU nodes once more",
+	.args = (const char *const[]){ NULL },
+	.flags = RD_ACTION_ROOT,
+	.phase = RD_PHASE_MODULE,
+	.lower = lower,
+};

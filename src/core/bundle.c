@@ -32,7 +32,6 @@ enum {
 	TABLE_MAX = 256 << 10,
 	/* clr looks an entry up in this many bytes of a bundle. */
 	RUNTIME_TABLE_MAX = 4096,
-	SKIP_MAX = 1 << 20,
 };
 
 static uint64_t align_up(uint64_t n)
@@ -301,7 +300,7 @@ static int64_t read_one(struct scan *s, const struct rd_reader *window, uint64_t
 	return -ENOENT;
 }
 
-uint64_t bundle_walk(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where)
+uint64_t bundle_walk(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where, uint64_t skip)
 {
 	uint64_t lost_at = UINT64_MAX;
 
@@ -322,7 +321,7 @@ uint64_t bundle_walk(struct scan *s, const struct rd_reader *window, uint64_t at
 		}
 		if (lost_at == UINT64_MAX)
 			lost_at = at;
-		if (at - lost_at >= SKIP_MAX)
+		if (at - lost_at >= skip)
 			return lost_at;
 		at = align_up(at + 1);
 	}

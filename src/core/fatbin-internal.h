@@ -33,10 +33,10 @@ void fatbin_add_target(struct rd_fatbin *f, struct target_set *set, const struct
 void fatbin_close_set(struct rd_fatbin *f, struct target_set *set);
 
 /*
- * Bundles back to back in a window, from @at on. @where: the window's place in the file. Returns UINT64_MAX, or the offset in
- * the window behind which nothing more was found though it goes on.
+ * Bundles back to back in a window, from @at on. @where: the window's place in the file. @skip: bytes to pass over, page by page,
+ * where none begins. Returns UINT64_MAX, or the offset in the window behind which nothing more was found though it goes on.
  */
-uint64_t bundle_walk(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where);
+uint64_t bundle_walk(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where, uint64_t skip);
 void bundle_unpack(struct scan *s, const struct rd_reader *file, uint64_t budget);
 bool bundle_begins(const unsigned char *bytes, size_t len);
 /* A bare code object: its target becomes a bundle of its own. */

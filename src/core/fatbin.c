@@ -28,6 +28,8 @@ enum {
 	AR_HEADER = 60,
 	AR_MEMBERS_MAX = 1 << 16,
 	PAGE = 4096,
+	SKIP_MAX = 1 << 20,
+	SKIP_BEFORE_RELOCATIONS = 64 << 10,
 };
 
 void fatbin_problem(struct rd_fatbin *f, const char *format, ...)
@@ -235,6 +237,14 @@ static uint64_t next_pointer(const struct wrappers *w, const struct rd_elf_secti
 	return best;
 }
 
+static bool has_pointers(const struct wrappers *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->pointers[i])
+			return true;
+	return false;
+}
+
 static void walk_section(struct scan *s, struct rd_elf *elf, const struct rd_elf_section *section, struct wrappers *w)
 {
 	struct rd_reader window = rd_reader_window(&elf->reader, section->offset, section->size);
@@ -244,7 +254,9 @@ static void walk_section(struct scan *s, struct rd_elf *elf, const struct rd_elf
 	if (window.size < section->size)
 		fatbin_problem(s->out, "section %s reaches past the end of the file", section->name);
 	while (at < window.size) {
-		uint64_t lost = bundle_walk(s, &window, at, where);
+		/* Where the wrappers tell what comes next there is no need to feel the way. */
+		uint64_t skip = has_pointers(w) ? 0 : w->n ? SKIP_BEFORE_RELOCATIONS : SKIP_MAX;
+		uint64_t lost = bundle_walk(s, &window, at, where, skip);
 
 		if (lost == UINT64_MAX || s->out->bundles >= w->n)
 			break;
@@ -312,7 +324,7 @@ static void scan_segments(struct scan *s, const struct rd_elf *elf)
 			if (n <= 0)
 				break;
 			if (bundle_begins(head, (size_t)n)) {
-				bundle_walk(s, &rest, 0, elf->reader.start + at);
+				bundle_walk(s, &rest, 0, elf->reader.start + at, SKIP_MAX);
 				break;
 			}
 		}
@@ -401,7 +413,7 @@ static int scan_archive(struct scan *s, const struct rd_reader *r, struct rd_err
 static int scan_bundles(struct scan *s, const struct rd_reader *r, struct rd_error *err)
 {
 	(void)err;
-	bundle_walk(s, r, 0, r->start);
+	bundle_walk(s, r, 0, r->start, SKIP_MAX);
 	return 0;
 }
 

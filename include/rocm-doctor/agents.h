@@ -14,6 +14,7 @@ struct rd_gpu_agent {
 	char gfx[RD_PROCESSOR_MAX]; /* as the hardware is */
 	struct rd_agent agent;      /* as the runtime names it */
 	bool overridden;            /* the two differ through HSA_OVERRIDE_GFX_VERSION */
+	bool hidden;                /* a visible-devices variable hides it */
 };
 
 /*
@@ -25,3 +26,5 @@ struct rd_gpu_agent {
  * Returns the number; the caller frees *ret.
  */
 size_t rd_agents_list(const struct rd_fact *facts, struct rd_sysroot *sr, struct rd_gpu_agent **ret);
+/* The same for a process whose variables are in a map of facts (services[].environment), and nothing else. */
+size_t rd_agents_list_of(const struct rd_fact *facts, const struct rd_fact *environment, struct rd_gpu_agent **ret);

@@ -7,11 +7,21 @@
 #include "util/str.h"
 #include "util/xalloc.h"
 
-static const char *variable(struct rd_sysroot *sr, const char *name)
+/* Where variables come from: the examined process, or a map of facts. */
+struct variables {
+	struct rd_sysroot *sr;
+	const struct rd_fact *map;
+};
+
+static const char *variable(const struct variables *v, const char *name)
 {
+	const struct rd_fact *entry;
 	const char *value;
 
-	return rd_sysroot_getenv(sr, &value, name) > 0 ? value : NULL;
+	if (v->sr)
+		return rd_sysroot_getenv(v->sr, &value, name) > 0 ? value : NULL;
+	entry = rd_fact_child(v->map, name);
+	return entry ? rd_fact_str(entry) : NULL;
 }
 
 /* Where xnack is a mode of the process, beside the driver's default: gfx90a and later Instincts. */
@@ -42,9 +52,10 @@ static enum rd_feature driver_xnack(const struct rd_fact *facts, const char *gfx
 	return rd_streq(gfx, "gfx902") || rd_streq(gfx, "gfx909") ? RD_FEATURE_UNKNOWN : RD_FEATURE_OFF;
 }
 
-static void set_features(struct rd_gpu_agent *a, const struct rd_fact *facts, const struct rd_fact *gpu, struct rd_sysroot *sr)
+static void set_features(struct rd_gpu_agent *a, const struct rd_fact *facts, const struct rd_fact *gpu,
+                         const struct variables *v)
 {
-	const char *xnack = variable(sr, "HSA_XNACK"), *ecc = variable(sr, "HSA_ENABLE_SRAMECC");
+	const char *xnack = variable(v, "HSA_XNACK"), *ecc = variable(v, "HSA_ENABLE_SRAMECC");
 
 	if (a->agent.xnack == RD_FEATURE_UNKNOWN) {
 		a->agent.xnack = driver_xnack(facts, a->gfx);
@@ -59,19 +70,19 @@ static void set_features(struct rd_gpu_agent *a, const struct rd_fact *facts, co
 	}
 }
 
-static const char *override_of(const struct rd_fact *gpu, struct rd_sysroot *sr)
+static const char *override_of(const struct rd_fact *gpu, const struct variables *v)
 {
 	const char *value = NULL;
 	char name[64];
 
 	if (rd_fact_is_known(gpu, "kfd.node")) {
 		snprintf(name, sizeof(name), "HSA_OVERRIDE_GFX_VERSION_%lld", (long long)rd_fact_get_int(gpu, "kfd.node"));
-		value = variable(sr, name);
+		value = variable(v, name);
 	}
-	return value ? value : variable(sr, "HSA_OVERRIDE_GFX_VERSION");
+	return value ? value : variable(v, "HSA_OVERRIDE_GFX_VERSION");
 }
 
-size_t rd_agents_list(const struct rd_fact *facts, struct rd_sysroot *sr, struct rd_gpu_agent **ret)
+static size_t list_agents(const struct rd_fact *facts, const struct variables *v, struct rd_gpu_agent **ret)
 {
 	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
 	struct rd_gpu_agent *list = rd_xcalloc(rd_fact_count(gpus) + 1, sizeof(*list));
@@ -79,7 +90,7 @@ size_t rd_agents_list(const struct rd_fact *facts, struct rd_sysroot *sr, struct
 
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
 		const struct rd_fact *gpu = rd_fact_at(gpus, i);
-		const char *gfx = rd_fact_get_str(gpu, "gfx"), *override = override_of(gpu, sr);
+		const char *gfx = rd_fact_get_str(gpu, "gfx"), *override = override_of(gpu, v);
 		struct rd_gpu_agent *a = &list[n];
 		char named[RD_PROCESSOR_MAX];
 
@@ -91,9 +102,20 @@ size_t rd_agents_list(const struct rd_fact *facts, struct rd_sysroot *sr, struct
 			snprintf(named, sizeof(named), "%s", gfx);
 		rd_agent_init(&a->agent, named);
 		a->overridden = !rd_streq(named, gfx);
-		set_features(a, facts, gpu, sr);
+		a->hidden = rd_fact_is_known(gpu, "visible") && !rd_fact_get_bool(gpu, "visible");
+		set_features(a, facts, gpu, v);
 		n++;
 	}
 	*ret = list;
 	return n;
+}
+
+size_t rd_agents_list(const struct rd_fact *facts, struct rd_sysroot *sr, struct rd_gpu_agent **ret)
+{
+	return list_agents(facts, &(struct variables){ .sr = sr }, ret);
+}
+
+size_t rd_agents_list_of(const struct rd_fact *facts, const struct rd_fact *environment, struct rd_gpu_agent **ret)
+{
+	return list_agents(facts, &(struct variables){ .map = environment }, ret);
 }

@@ -64,9 +64,9 @@ struct rd_fix {
 		const char *condition; /* an expression; NULL: always */
 		struct rd_fix_arg {
 			const char *name, *text;
-		} *args;
+		} * args;
 		size_t args_n;
-	} *actions;
+	} * actions;
 	size_t actions_n;
 	const char **advice; /* NULL-terminated: what no action can do */
 	const char *origin;

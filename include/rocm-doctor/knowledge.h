@@ -68,7 +68,8 @@ struct rd_fix {
 		size_t args_n;
 	} * actions;
 	size_t actions_n;
-	const char **advice; /* NULL-terminated: what no action can do */
+	const char **advice;    /* NULL-terminated: what no action can do */
+	const char **advice_if; /* beside it: an expression; NULL: always */
 	const char *origin;
 };
 

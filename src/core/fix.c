@@ -103,12 +103,18 @@ static int parse_advice(const struct place *p, const cJSON *json, struct rd_fix 
 	const cJSON *child;
 
 	if (json && !cJSON_IsArray(json))
-		return fail(p, "advice", "an array of strings is wanted");
+		return fail(p, "advice", "an array is wanted");
 	fix->advice = rd_xcalloc((size_t)cJSON_GetArraySize(json) + 1, sizeof(*fix->advice));
+	fix->advice_if = rd_xcalloc((size_t)cJSON_GetArraySize(json) + 1, sizeof(*fix->advice_if));
 	cJSON_ArrayForEach (child, json) {
-		if (!cJSON_IsString(child))
-			return fail(p, "advice", "an array of strings is wanted");
-		fix->advice[n++] = rd_xstrdup(child->valuestring);
+		const cJSON *say = cJSON_IsObject(child) ? cJSON_GetObjectItemCaseSensitive(child, "say") : child;
+		const cJSON *condition = cJSON_GetObjectItemCaseSensitive(child, "if");
+
+		if (!cJSON_IsString(say) ||
+		    (cJSON_IsObject(child) && (cJSON_GetArraySize(child) != 2 || !cJSON_IsString(condition))))
+			return fail(p, "advice", "a string is wanted, or an object with if and say");
+		fix->advice_if[n] = cJSON_IsObject(child) ? rd_xstrdup(condition->valuestring) : NULL;
+		fix->advice[n++] = rd_xstrdup(say->valuestring);
 	}
 	return 0;
 }
@@ -169,10 +175,13 @@ struct rd_fix *rd_fix_free(struct rd_fix *fix)
 		return NULL;
 	for (size_t i = 0; i < fix->actions_n; i++)
 		free_action(&fix->actions[i]);
-	for (size_t i = 0; fix->advice && fix->advice[i]; i++)
+	for (size_t i = 0; fix->advice && fix->advice[i]; i++) {
 		free((char *)fix->advice[i]);
+		free((char *)fix->advice_if[i]);
+	}
 	free(fix->actions);
 	free(fix->advice);
+	free(fix->advice_if);
 	free((char *)fix->id);
 	free((char *)fix->summary);
 	free((char *)fix->origin);
@@ -226,7 +235,11 @@ int rd_fix_check(const struct rd_knowledge *k, const struct rd_rule *rule, const
 		for (size_t j = 0; j < action->args_n && r >= 0; j++)
 			r = check_template(k, rule, fix, action->args[j].text, err);
 	}
-	for (size_t i = 0; fix->advice[i] && r >= 0; i++)
-		r = check_template(k, rule, fix, fix->advice[i], err);
+	for (size_t i = 0; fix->advice[i] && r >= 0; i++) {
+		if (fix->advice_if[i])
+			r = check_condition(k, rule, fix, fix->advice_if[i], err);
+		if (r >= 0)
+			r = check_template(k, rule, fix, fix->advice[i], err);
+	}
 	return r;
 }

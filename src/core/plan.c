@@ -140,6 +140,9 @@ static void add_fix_for_item(struct builder *b)
 	for (size_t i = 0; b->fix->advice[i]; i++) {
 		bool complete;
 
+		/* Where that is not known, it is better said. */
+		if (condition(b, b->fix->advice_if[i]) == RD_FALSE)
+			continue;
 		add_advice(b, render(b, b->fix->advice[i], &complete), NULL);
 	}
 }

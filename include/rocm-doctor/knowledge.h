@@ -69,7 +69,7 @@ struct rd_fix {
 	} * actions;
 	size_t actions_n;
 	const char **advice;    /* NULL-terminated: what no action can do */
-	const char **advice_if; /* beside it: an expression; NULL: always */
+	const char **advice_if; /* for each the condition under which it is given; NULL: always */
 	const char *origin;
 };
 

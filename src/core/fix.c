@@ -97,6 +97,7 @@ static int parse_actions(const struct place *p, const cJSON *json, struct rd_fix
 	return 0;
 }
 
+/* A sentence, or { "if": expression, "text": sentence }. */
 static int parse_advice(const struct place *p, const cJSON *json, struct rd_fix *fix)
 {
 	size_t n = 0;
@@ -107,14 +108,13 @@ static int parse_advice(const struct place *p, const cJSON *json, struct rd_fix 
 	fix->advice = rd_xcalloc((size_t)cJSON_GetArraySize(json) + 1, sizeof(*fix->advice));
 	fix->advice_if = rd_xcalloc((size_t)cJSON_GetArraySize(json) + 1, sizeof(*fix->advice_if));
 	cJSON_ArrayForEach (child, json) {
-		const cJSON *say = cJSON_IsObject(child) ? cJSON_GetObjectItemCaseSensitive(child, "say") : child;
-		const cJSON *condition = cJSON_GetObjectItemCaseSensitive(child, "if");
+		const cJSON *text = cJSON_IsObject(child) ? cJSON_GetObjectItemCaseSensitive(child, "text") : child;
+		const cJSON *condition = cJSON_IsObject(child) ? cJSON_GetObjectItemCaseSensitive(child, "if") : NULL;
 
-		if (!cJSON_IsString(say) ||
-		    (cJSON_IsObject(child) && (cJSON_GetArraySize(child) != 2 || !cJSON_IsString(condition))))
-			return fail(p, "advice", "a string is wanted, or an object with if and say");
-		fix->advice_if[n] = cJSON_IsObject(child) ? rd_xstrdup(condition->valuestring) : NULL;
-		fix->advice[n++] = rd_xstrdup(say->valuestring);
+		if (!cJSON_IsString(text) || (cJSON_IsObject(child) && !cJSON_IsString(condition)))
+			return fail(p, "advice", "strings are wanted, or objects with if and text");
+		fix->advice_if[n] = condition ? rd_xstrdup(condition->valuestring) : NULL;
+		fix->advice[n++] = rd_xstrdup(text->valuestring);
 	}
 	return 0;
 }

@@ -140,10 +140,9 @@ static void add_fix_for_item(struct builder *b)
 	for (size_t i = 0; b->fix->advice[i]; i++) {
 		bool complete;
 
-		/* Where that is not known, it is better said. */
-		if (condition(b, b->fix->advice_if[i]) == RD_FALSE)
-			continue;
-		add_advice(b, render(b, b->fix->advice[i], &complete), NULL);
+		/* Where it cannot be told whether it is needed, it does no harm. */
+		if (condition(b, b->fix->advice_if[i]) != RD_FALSE)
+			add_advice(b, render(b, b->fix->advice[i], &complete), NULL);
 	}
 }
 

@@ -217,12 +217,69 @@ static void choose(const struct rd_probe_ctx *ctx, struct choice *c)
 	}
 }
 
+/* The very version of the chosen wheel; "" where the table does not know one. */
+static const char *exact_torch(const struct choice *c)
+{
+	const cJSON *versions = cJSON_GetObjectItemCaseSensitive(c->best, "versions");
+
+	if (*c->wanted && rd_version_has_prefix(c->wanted, field(c->best, "torch")))
+		return c->wanted;
+	return cJSON_GetArraySize(versions) ? cJSON_GetArrayItem(versions, cJSON_GetArraySize(versions) - 1)->valuestring : "";
+}
+
+/*
+ * The version of a companion that is released with torch 2.MINOR.PATCH: torchvision 0.(MINOR + 15).PATCH, torchaudio the same
+ * number. Both hold from 2.1 to 2.9; "" outside.
+ */
+static char *companion_pin(const char *name, const char *torch)
+{
+	unsigned minor, patch;
+	char end;
+
+	if (sscanf(torch, "2.%2u.%2u%c", &minor, &patch, &end) != 2 || minor < 1 || minor > 9)
+		return rd_xstrdup("");
+	return rd_streq(name, "torchvision") ? rd_xasprintf("0.%u.%u", minor + 15, patch) : rd_xstrdup(torch);
+}
+
+/* What pip is to install, torch and the companions that are there as one set; "" where no version can be named. */
+static void set_requirements(struct rd_fact *env, const struct choice *c)
+{
+	const struct rd_fact *companions = rd_fact_get(env, "companions");
+	const char *torch = c->best && c->gfx.n ? exact_torch(c) : "";
+	rd_auto_strbuf struct rd_strbuf words = RD_STRBUF_INIT;
+
+	if (*torch)
+		rd_strbuf_addf(&words, "torch==%s+rocm%s", torch, field(c->best, "rocm"));
+	for (size_t i = 0; i < rd_fact_count(companions) && *torch; i++) {
+		const char *name = rd_fact_get_str(rd_fact_at(companions, i), "name");
+		rd_auto_free char *pin = companion_pin(name, torch);
+
+		rd_strbuf_addf(&words, " %s", name);
+		if (*pin)
+			rd_strbuf_addf(&words, "==%s+rocm%s", pin, field(c->best, "rocm"));
+	}
+	rd_fact_set_str(env, "torch_requirements", words.buf, table_source);
+	rd_fact_set_str(env, "torch_index", *torch ? field(c->best, "url") : "", table_source);
+}
+
+/* The index of PyTorch that the installed build came from, where its local version is of that form. */
+static void set_own_index(struct rd_probe_ctx *ctx, struct rd_fact *env)
+{
+	const char *local = rd_wheel_local(rd_fact_get_str(env, "torch.version")), *url = "";
+	const cJSON *row;
+
+	cJSON_ArrayForEach (row, rows(ctx, "torch"))
+		if (rd_str_has_prefix(local, "rocm") && rd_streq(local + 4, field(row, "rocm")))
+			url = field(row, "url");
+	rd_fact_set_str(env, "torch_own_index", url, table_source);
+}
+
 static void set_install(struct rd_probe_ctx *ctx, struct rd_fact *env)
 {
 	const char *public = rd_fact_get_str(env, "torch.public_version"), *prefix = rd_fact_get_str(env, "prefix");
 	struct choice c = { .env = env, .gfx = RD_STRV_INIT, .module = dkms_module(ctx), .wanted = public };
 	rd_auto_strbuf struct rd_strbuf command = RD_STRBUF_INIT;
-	const cJSON *versions;
+	const char *exact;
 
 	gpu_gfx(ctx, &c.gfx);
 	if (strstr(public, "dev"))
@@ -235,17 +292,15 @@ static void set_install(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	} else {
 		rd_strbuf_addf(&command, "%s/bin/python3 -m pip install --force-reinstall --index-url %s torch", prefix,
 		               field(c.best, "url"));
-		versions = cJSON_GetObjectItemCaseSensitive(c.best, "versions");
-		if (*c.wanted && rd_version_has_prefix(c.wanted, field(c.best, "torch")))
-			rd_strbuf_addf(&command, "==%s+rocm%s", c.wanted, field(c.best, "rocm"));
-		else if (cJSON_GetArraySize(versions))
-			rd_strbuf_addf(&command, "==%s+rocm%s",
-			               cJSON_GetArrayItem(versions, cJSON_GetArraySize(versions) - 1)->valuestring,
-			               field(c.best, "rocm"));
+		exact = exact_torch(&c);
+		if (*exact)
+			rd_strbuf_addf(&command, "==%s+rocm%s", exact, field(c.best, "rocm"));
 		for (size_t i = 0; i < rd_fact_count(rd_fact_get(env, "companions")); i++)
 			rd_strbuf_addf(&command, " %s", rd_fact_get_str(rd_fact_at(rd_fact_get(env, "companions"), i), "name"));
 	}
 	rd_fact_set_str(env, "install_torch", command.buf, table_source);
+	set_requirements(env, &c);
+	set_own_index(ctx, env);
 	rd_strv_clear(&c.gfx);
 }
 
@@ -667,6 +722,10 @@ static const struct rd_fact_decl facts[] = {
 	{ "python[].expected", RD_BOOL, "where PyTorch would be looked for: the active one, those asked for, else the first",
 	  "python[].active, .asked" },
 	{ "python[].install_torch", RD_STR, "command that puts a ROCm build for this host's GPU and Python in", table_source },
+	{ "python[].torch_requirements", RD_STR,
+	  "what pip is to install for that, at exact versions; empty: no exact version is known", table_source },
+	{ "python[].torch_index", RD_STR, "index that has it", table_source },
+	{ "python[].torch_own_index", RD_STR, "index that the installed PyTorch came from; empty: not known", table_source },
 	{ "python[].companion_mismatch", RD_STR, "which companion of PyTorch is of another build or release; empty: none",
 	  "python[].companions" },
 	{ "python[].plain_triton", RD_STR, "version of a plain Triton in place of the one PyTorch requires; empty: none",

@@ -1,0 +1,423 @@
+/* Installed packages and candidates, from the files of dpkg, apt and rpm. */
+
+#include "common-packages.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rocm-doctor/action.h"
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/rpmdb.h"
+#include "rocm-doctor/sysroot.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+#define STATUS_PATH "/var/lib/dpkg/status"
+#define LISTS_DIR "/var/lib/apt/lists"
+
+static bool exists(struct rd_sysroot *sr, const char *path)
+{
+	return rd_sysroot_exists(sr, path) == 1;
+}
+
+int pkg_manager_of(struct rd_sysroot *sr, enum pkg_manager *ret, struct rd_error *err)
+{
+	static const struct {
+		const char *sign;
+		enum pkg_manager manager;
+	} signs[] = {
+		{ STATUS_PATH, PKG_APT },    { "/usr/bin/zypper", PKG_ZYPPER }, { "/etc/zypp", PKG_ZYPPER },
+		{ "/usr/bin/dnf", PKG_DNF }, { "/etc/dnf", PKG_DNF },           { "/etc/yum.repos.d", PKG_DNF },
+	};
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(signs); i++)
+		if (exists(sr, signs[i].sign)) {
+			*ret = signs[i].manager;
+			return 0;
+		}
+	return rd_error_set(err, -EOPNOTSUPP, "neither apt, dnf nor zypper manages the packages of this host");
+}
+
+/* ------------------------------------------------------------ dpkg */
+
+static struct pkg *add(struct pkg_set *set)
+{
+	RD_GROW(set->v, set->n, set->allocated);
+	set->v[set->n] = (struct pkg){ .name = NULL };
+	return &set->v[set->n++];
+}
+
+static void pkg_clear(struct pkg *p)
+{
+	free(p->name);
+	free(p->version);
+	free(p->depends);
+	free(p->provides);
+}
+
+void pkg_set_clear(struct pkg_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		pkg_clear(&set->v[i]);
+	free(set->v);
+	*set = (struct pkg_set)PKG_SET_INIT;
+}
+
+static void append(char **value, const char *text)
+{
+	char *joined = *value ? rd_xasprintf("%s, %s", *value, text) : rd_xstrdup(text);
+
+	free(*value);
+	*value = joined;
+}
+
+/* "install ok installed": what is wanted, whether it is sound, how far it got. */
+static void take_status(struct pkg *p, const char *text)
+{
+	char want[32], flag[32], state[32];
+
+	if (sscanf(text, "%31s %31s %31s", want, flag, state) != 3)
+		return;
+	p->held = rd_streq(want, "hold");
+	p->installed = !rd_streq(state, "not-installed") && !rd_streq(state, "config-files");
+	p->whole = rd_streq(state, "installed") && rd_streq(flag, "ok");
+}
+
+static void take_field(struct pkg *p, const char *line)
+{
+	const struct {
+		const char *name;
+		char **value;
+	} fields[] = {
+		{ "Package: ", &p->name },        { "Version: ", &p->version },   { "Depends: ", &p->depends },
+		{ "Pre-Depends: ", &p->depends }, { "Provides: ", &p->provides },
+	};
+
+	if (rd_str_has_prefix(line, "Status: "))
+		take_status(p, line + strlen("Status: "));
+	for (size_t i = 0; i < RD_ARRAY_SIZE(fields); i++)
+		if (rd_str_has_prefix(line, fields[i].name))
+			append(fields[i].value, line + strlen(fields[i].name));
+}
+
+/* Of two architectures of one name the one that is installed counts. */
+static void end_paragraph(struct pkg_set *set, struct pkg *p)
+{
+	const struct pkg *known = p->name ? pkg_find(set, p->name) : NULL;
+
+	if (p->name && !known)
+		*add(set) = *p;
+	else if (known && !known->installed && p->installed) {
+		pkg_clear((struct pkg *)known);
+		*(struct pkg *)known = *p;
+	} else
+		pkg_clear(p);
+	*p = (struct pkg){ .name = NULL };
+}
+
+static int read_dpkg(struct rd_sysroot *sr, struct pkg_set *set, struct rd_error *err)
+{
+	rd_auto_free char *text = NULL;
+	struct pkg p = { .name = NULL };
+	char *rest, *line;
+	int r = rd_sysroot_read(sr, &text, STATUS_PATH);
+
+	if (r < 0)
+		return rd_error_set(err, -EOPNOTSUPP, "cannot read '%s': %s", STATUS_PATH, rd_strerror(r));
+	for (rest = text; (line = rd_str_next_line(&rest));) {
+		if (*line)
+			take_field(&p, line);
+		else
+			end_paragraph(set, &p);
+	}
+	end_paragraph(set, &p);
+	return 0;
+}
+
+/* ------------------------------------------------------------ rpm */
+
+struct rpm_reading {
+	const struct rd_strv *names;
+	struct pkg_set *set;
+};
+
+static bool want_rpm(void *data, const char *name)
+{
+	const struct rpm_reading *reading = data;
+
+	return !reading->names || rd_strv_has(reading->names, name);
+}
+
+static void take_rpm(void *data, const struct rd_rpm_package *package)
+{
+	struct pkg *p = add(((struct rpm_reading *)data)->set);
+
+	p->name = rd_xstrdup(package->name);
+	p->version = package->epoch ? rd_xasprintf("%u:%s-%s", package->epoch, package->version, package->release)
+	                            : rd_xasprintf("%s-%s", package->version, package->release);
+	p->installed = p->whole = true;
+}
+
+/* A line of the versionlock plugin's list or of zypper's locks that names the package. */
+static bool is_locked(struct rd_sysroot *sr, enum pkg_manager manager, const char *name)
+{
+	static const char *const dnf_lists[] = { "/etc/dnf/plugins/versionlock.list",
+		                                 "/etc/yum/pluginconf.d/versionlock.list" };
+	rd_auto_free char *text = NULL;
+	rd_auto_free char *solvable = rd_xasprintf("solvable_name: %s", name);
+	char *rest, *line;
+
+	for (size_t i = 0; manager == PKG_DNF && i < RD_ARRAY_SIZE(dnf_lists) && !text; i++)
+		if (rd_sysroot_read(sr, &text, dnf_lists[i]) < 0)
+			text = NULL;
+	if (manager == PKG_ZYPPER && rd_sysroot_read(sr, &text, "/etc/zypp/locks") < 0)
+		text = NULL;
+	for (rest = text; rest && (line = rd_str_next_line(&rest));) {
+		line = rd_str_strip(line);
+		if (manager == PKG_ZYPPER ? rd_streq(line, solvable)
+		                          : rd_str_has_prefix(line, name) && line[strlen(name)] == '-' &&
+		                                    isdigit((unsigned char)line[strlen(name) + 1]))
+			return true;
+	}
+	return false;
+}
+
+static int read_rpm(struct rd_sysroot *sr, const struct rd_strv *names, struct pkg_set *set, struct rd_error *err)
+{
+	struct rpm_reading reading = { names, set };
+	struct rd_rpm_reader reader = { .want = want_rpm, .take = take_rpm, .data = &reading };
+	struct rd_error below = RD_ERROR_INIT;
+	const char *path = NULL;
+	int r = rd_rpmdb_read(sr, &reader, &path, &below);
+
+	if (r < 0)
+		rd_error_set(err, -EOPNOTSUPP, "cannot read rpm's database: %s",
+		             below.message ? below.message : rd_strerror(r));
+	rd_error_clear(&below);
+	for (size_t i = 0; r == 0 && i < set->n; i++)
+		set->v[i].held = is_locked(sr, set->manager, set->v[i].name);
+	return r < 0 ? -EOPNOTSUPP : 0;
+}
+
+int pkg_set_read(struct rd_sysroot *sr, const struct rd_strv *names, struct pkg_set *ret, struct rd_error *err)
+{
+	int r = pkg_manager_of(sr, &ret->manager, err);
+
+	if (r < 0)
+		return r;
+	return ret->manager == PKG_APT ? read_dpkg(sr, ret, err) : read_rpm(sr, names, ret, err);
+}
+
+const struct pkg *pkg_find(const struct pkg_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (rd_streq(set->v[i].name, name))
+			return &set->v[i];
+	return NULL;
+}
+
+const char *pkg_installed_version(const struct pkg_set *set, const char *name)
+{
+	const struct pkg *p = pkg_find(set, name);
+
+	return p && p->installed ? p->version : NULL;
+}
+
+/* ------------------------------------------------------------ apt's lists */
+
+void pkg_candidates_clear(struct pkg_candidates *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		free(c->v[i].name);
+		free(c->v[i].version);
+		free(c->v[i].list);
+	}
+	free(c->v);
+	*c = (struct pkg_candidates)PKG_CANDIDATES_INIT;
+}
+
+struct list_reader {
+	const struct rd_strv *names;
+	struct pkg_candidates *out;
+	const char *list;
+	bool amd;
+	char *name; /* of the paragraph at hand, where it is wanted */
+};
+
+static void take_list_line(struct list_reader *reader, const char *line)
+{
+	if (rd_str_has_prefix(line, "Package: ")) {
+		free(reader->name);
+		reader->name = rd_strv_has(reader->names, line + 9) ? rd_xstrdup(line + 9) : NULL;
+	} else if (reader->name && rd_str_has_prefix(line, "Version: ")) {
+		struct pkg_candidates *out = reader->out;
+
+		RD_GROW(out->v, out->n, out->allocated);
+		out->v[out->n++] =
+			(struct pkg_candidate){ reader->name, rd_xstrdup(line + 9), rd_xstrdup(reader->list), reader->amd };
+		reader->name = NULL;
+	}
+}
+
+/* A distribution's list has tens of megabytes: piece by piece. Lines longer than a piece are not those looked for. */
+static int read_list(struct rd_sysroot *sr, const char *path, struct list_reader *reader)
+{
+	rd_auto_free char *piece = rd_xcalloc(1, 65537);
+	struct rd_file *f;
+	uint64_t off = 0, size;
+	int r = rd_file_open(sr, &f, path);
+
+	if (r < 0)
+		return r;
+	size = rd_file_size(f);
+	while (off < size && r == 0) {
+		size_t len = size - off < 65536 ? (size_t)(size - off) : 65536, used = 0;
+		char *end;
+
+		r = rd_file_pread(f, piece, len, off);
+		piece[r == 0 ? len : 0] = '\0';
+		for (char *line = piece; r == 0 && (end = memchr(line, '\n', len - used)); line = end + 1) {
+			*end = '\0';
+			used = (size_t)(end + 1 - piece);
+			take_list_line(reader, line);
+		}
+		off += used ? used : len;
+	}
+	rd_file_close(f);
+	free(reader->name);
+	reader->name = NULL;
+	return r;
+}
+
+/* The name of a list is its address with '_' for '/'. */
+static bool is_of_amd(const char *path)
+{
+	return strstr(path, "repo.radeon.com_") || strstr(path, "repo.amd.com_");
+}
+
+int pkg_candidates_read(struct rd_sysroot *sr, const struct rd_strv *names, struct pkg_candidates *ret, struct rd_error *err)
+{
+	rd_auto_strv struct rd_strv lists = RD_STRV_INIT;
+	int r = rd_sysroot_glob(sr, &lists, LISTS_DIR "/*_Packages*");
+
+	for (size_t i = 0; i < lists.n && r == 0; i++) {
+		struct list_reader reader = { names, ret, lists.v[i], is_of_amd(lists.v[i]), NULL };
+
+		if (!rd_str_has_suffix(lists.v[i], "_Packages")) {
+			ret->compressed = true;
+			continue;
+		}
+		ret->any_amd = ret->any_amd || reader.amd;
+		ret->any_distribution = ret->any_distribution || !reader.amd;
+		r = read_list(sr, lists.v[i], &reader);
+	}
+	return r < 0 ? rd_error_set(err, -EOPNOTSUPP, "cannot read apt's lists in %s: %s", LISTS_DIR, rd_strerror(r)) : 0;
+}
+
+bool pkg_has_candidate(const struct pkg_candidates *c, const char *name, const char *version)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (rd_streq(c->v[i].name, name) && rd_streq(c->v[i].version, version))
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------ arguments */
+
+int pkg_parse_names(const char *text, struct rd_strv *ret, struct rd_error *err)
+{
+	rd_auto_strv struct rd_strv entries = RD_STRV_INIT;
+	int r = 0;
+
+	rd_strv_split(&entries, text, ",", false);
+	for (size_t i = 0; i < entries.n && r == 0; i++) {
+		char *name = entries.v[i] + strspn(entries.v[i], " ");
+
+		name[strcspn(name, " ")] = '\0';
+		/* apt takes "name/suite", "name+", "name-" and "~pattern" for more than a name; a colon only before an architecture. */
+		r = rd_arg_check_name(name, err);
+		if (r == 0 && (strpbrk(name, "~@") || rd_str_has_suffix(name, "-")))
+			r = rd_error_set(err, -EINVAL, "'%s' is not a name of a package", name);
+		/* "g++" and "libstdc++" are names; a single "+" at the end is an order to apt. */
+		if (r == 0 && rd_str_has_suffix(name, "+") && !rd_str_has_suffix(name, "++"))
+			r = rd_error_set(err, -EINVAL, "'%s' is not a name of a package", name);
+		if (r == 0)
+			rd_strv_push_unique(ret, name);
+	}
+	return r == 0 && !ret->n ? rd_error_set(err, -EINVAL, "no package is named") : r;
+}
+
+char *pkg_release_code(const char *release)
+{
+	unsigned major, minor, patch = 0;
+	char end;
+	int n = sscanf(release, "%2u.%2u.%2u%c", &major, &minor, &patch, &end);
+
+	if (n != 2 && n != 3)
+		return NULL;
+	return rd_xasprintf("%u%02u%02u", major, minor, patch);
+}
+
+void argv_add(struct argv *argv, const char *const *words)
+{
+	for (; *words; words++)
+		rd_strv_push(&argv->words, *words);
+}
+
+void argv_addf(struct argv *argv, const char *format, ...)
+{
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+	va_list ap;
+
+	va_start(ap, format);
+	rd_strbuf_vaddf(&sb, format, ap);
+	va_end(ap);
+	rd_strv_push_take(&argv->words, rd_strbuf_detach(&sb));
+}
+
+const char *const *argv_done(struct argv *argv)
+{
+	free(argv->v);
+	argv->v = rd_xcalloc(argv->words.n + 1, sizeof(*argv->v));
+	for (size_t i = 0; i < argv->words.n; i++)
+		argv->v[i] = argv->words.v[i];
+	return argv->v;
+}
+
+void argv_clear(struct argv *argv)
+{
+	rd_strv_clear(&argv->words);
+	free(argv->v);
+	argv->v = NULL;
+}
+
+#define APT_OPTIONS "-o", "DPkg::Lock::Timeout=300", "-o", "Dpkg::Options::=--force-confold"
+
+/* An installation that would have to remove something else fails instead. */
+void argv_install(struct argv *argv, enum pkg_manager manager, bool downgrade)
+{
+	static const char *const apt[] = { "apt-get",     "install",   "-y", "--no-install-recommends",
+		                           "--no-remove", APT_OPTIONS, NULL };
+	static const char *const dnf[] = { "dnf", "install", "-y", "--setopt=install_weak_deps=False", NULL };
+	static const char *const zypper[] = { "zypper", "--non-interactive", "install", "--no-recommends", NULL };
+
+	argv_add(argv, manager == PKG_APT ? apt : manager == PKG_DNF ? dnf : zypper);
+	if (downgrade && manager == PKG_APT)
+		argv_add(argv, (const char *const[]){ "--allow-downgrades", NULL });
+	if (downgrade && manager == PKG_ZYPPER)
+		argv_add(argv, (const char *const[]){ "--oldpackage", NULL });
+}
+
+void argv_remove(struct argv *argv, enum pkg_manager manager)
+{
+	static const char *const apt[] = { "apt-get", "remove", "-y", APT_OPTIONS, NULL };
+	static const char *const dnf[] = { "dnf", "remove", "-y", "--noautoremove", NULL };
+	static const char *const zypper[] = { "zypper", "--non-interactive", "remove", "--no-clean-deps", NULL };
+
+	argv_add(argv, manager == PKG_APT ? apt : manager == PKG_DNF ? dnf : zypper);
+}

@@ -1,0 +1,436 @@
+/* Packages and their sources: what the actions make of a small root. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/facts.h"
+#include "rocm-doctor/plan.h"
+#include "rocm-doctor/sysroot.h"
+#include "rocm-doctor/transaction.h"
+#include "tree.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strbuf.h"
+#include "util/xalloc.h"
+
+#define AMD_LIST "var/lib/apt/lists/repo.radeon.com_rocm_apt_6.4.3_dists_noble_main_binary-amd64_Packages"
+#define UBUNTU_LIST "var/lib/apt/lists/archive.ubuntu.com_ubuntu_dists_noble_universe_binary-amd64_Packages"
+#define APT \
+	"apt-get install -y --no-install-recommends --no-remove -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold"
+#define APT_DOWN APT " --allow-downgrades"
+#define APT_REMOVE "apt-get remove -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold"
+
+struct world {
+	struct tree tree;
+	struct rd_sysroot *sr;
+	struct rd_fact *facts;
+};
+
+static int set_up(void **state)
+{
+	struct world *w = rd_xcalloc(1, sizeof(*w));
+
+	tree_make(&w->tree);
+	tree_file(&w->tree, "var/lib/dpkg/status",
+	          "Package: rocm-core\nStatus: install ok installed\nVersion: 6.4.0.60400-47~24.04\nMaintainer: AMD\n\n"
+	          "Package: rocblas\nStatus: install ok installed\nVersion: 4.4.0.60400-47~24.04\nDepends: rocm-core, libc6 | "
+	          "libc6.1\n\n"
+	          "Package: rocm-smi-lib\nStatus: hold ok installed\nVersion: 7.5.0.60403-128~24.04\n\n"
+	          "Package: linux-image-generic\nStatus: install ok installed\nVersion: 6.8.0-31.31\n\n"
+	          "Package: libc6\nStatus: install ok installed\nVersion: 2.39-0ubuntu8\n\n"
+	          "Package: rock-dkms\nStatus: deinstall ok config-files\nVersion: 1:4.5\n");
+	tree_file(&w->tree, AMD_LIST,
+	          "Package: rocm-core\nVersion: 6.4.3.60403-128~24.04\nFilename: x\n\n"
+	          "Package: rocblas\nVersion: 4.4.1.60403-128~24.04\n\n"
+	          "Package: rocminfo\nVersion: 1.0.0.60403-128~24.04\n\n"
+	          "Package: rocm\nVersion: 6.4.3.60403-128~24.04\n");
+	tree_file(&w->tree, UBUNTU_LIST,
+	          "Package: rocminfo\nVersion: 5.7.1-3build1\n\n"
+	          "Package: linux-modules-extra-6.8.0-31-generic\nVersion: 6.8.0-31.31\n\n"
+	          "Package: rocm-core\nVersion: 6.4.0.60400-47~24.04\n");
+	assert_int_equal(rd_sysroot_open(w->tree.dir, &w->sr, NULL), 0);
+	w->facts = rd_facts_new();
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	rd_sysroot_free(w->sr);
+	rd_fact_free(w->facts);
+	tree_remove(&w->tree);
+	free(w);
+	return 0;
+}
+
+static void add_words(struct rd_strbuf *sb, char *const *words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		rd_strbuf_addf(sb, "%s%s", i ? " " : "", words[i]);
+}
+
+/* The effects as text; what is refused as "ERRNO: reason". Caller frees. */
+static char *lowered(const struct world *w, const char *action, const char *const *args)
+{
+	struct rd_step *step = rd_step_new(rd_action_find(action), args, w->facts);
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+	struct rd_error err = RD_ERROR_INIT;
+	int r = rd_step_lower(step, w->sr, &err);
+
+	if (r < 0)
+		rd_strbuf_addf(&sb, "%s: %s", r == -EINVAL ? "EINVAL" : r == -EOPNOTSUPP ? "EOPNOTSUPP" : "?", err.message);
+	for (size_t i = 0; r == 0 && i < step->effects_n; i++) {
+		const struct rd_effect *e = &step->effects[i];
+
+		if (e->path)
+			rd_strbuf_addf(&sb, "write %s\n%s", e->path, e->after);
+		add_words(&sb, e->argv);
+		if (e->undo)
+			rd_strbuf_add(&sb, "\nundo: ");
+		add_words(&sb, e->undo);
+		rd_strbuf_addc(&sb, '\n');
+	}
+	rd_error_clear(&err);
+	rd_step_free(step);
+	return rd_strbuf_detach(&sb);
+}
+
+#define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+struct row {
+	const char *action;
+	const char *args[12];
+	const char *effects; /* the beginning, where it is refused */
+};
+
+static void check_rows(const struct world *w, const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		rd_auto_free char *got = lowered(w, rows[i].action, rows[i].args);
+
+		if (rd_str_has_prefix(rows[i].effects, "E") && strlen(got) > strlen(rows[i].effects))
+			got[strlen(rows[i].effects)] = '\0';
+		assert_string_equal(got, rows[i].effects);
+	}
+}
+
+static void versions_are_exact_and_undo_is_what_was_there(void **state)
+{
+	static const struct row rows[] = {
+		/* New: goes away again. */
+		{ "package.install",
+		  { "packages", "rocminfo", "from", "amd" },
+		  APT " rocminfo=1.0.0.60403-128~24.04\nundo: " APT_REMOVE " rocminfo\n" },
+		/* Of the distribution's candidates, not of AMD's. */
+		{ "package.install",
+		  { "packages", "rocminfo", "from", "distribution" },
+		  APT " rocminfo=5.7.1-3build1\nundo: " APT_REMOVE " rocminfo\n" },
+		/* The old version is a candidate still. */
+		{ "package.install",
+		  { "packages", "rocm-core", "release", "6.4.3", "from", "amd" },
+		  APT " rocm-core=6.4.3.60403-128~24.04\nundo: " APT_DOWN " rocm-core=6.4.0.60400-47~24.04\n" },
+		/* It is not: no way back. */
+		{ "package.install",
+		  { "packages", "rocblas 4.4.0.60400-47~24.04", "release", "6.4.3", "from", "amd" },
+		  APT " rocblas=4.4.1.60403-128~24.04\n" },
+		{ "package.install",
+		  { "packages", "rocm-core, rocblas", "release", "6.4.3", "from", "amd" },
+		  APT " rocm-core=6.4.3.60403-128~24.04 rocblas=4.4.1.60403-128~24.04\n" },
+		/* There already. */
+		{ "package.install", { "packages", "rocm-core", "version", "6.4.0.60400-47~24.04" }, "" },
+		{ "package.install", { "packages", "libc6", "named", "yes" }, "" },
+		/* The name is the pin; the list knows its version, or does not. */
+		{ "package.install",
+		  { "packages", "linux-modules-extra-6.8.0-31-generic", "named", "yes" },
+		  APT " linux-modules-extra-6.8.0-31-generic=6.8.0-31.31\nundo: " APT_REMOVE
+		      " linux-modules-extra-6.8.0-31-generic\n" },
+		{ "package.install",
+		  { "packages", "linux-modules-extra-6.8.0-99-generic", "named", "yes" },
+		  APT " linux-modules-extra-6.8.0-99-generic\nundo: " APT_REMOVE " linux-modules-extra-6.8.0-99-generic\n" },
+	};
+
+	check_rows(*state, rows, RD_ARRAY_SIZE(rows));
+}
+
+static void what_cannot_be_pinned_or_is_held_is_refused(void **state)
+{
+	static const struct row rows[] = {
+		{ "package.install",
+		  { "packages", "rocm", "release", "7.0.2", "from", "amd" },
+		  "EOPNOTSUPP: apt's lists on disk have no rocm from AMD of release 7.0.2" },
+		{ "package.install", { "packages", "hipblas" }, "EOPNOTSUPP: apt's lists on disk have no hipblas" },
+		{ "package.install", { "packages", "rocm-smi-lib", "version", "7.6.0" }, "EOPNOTSUPP: rocm-smi-lib is held" },
+		{ "package.remove", { "packages", "rocm-smi-lib" }, "EOPNOTSUPP: rocm-smi-lib is held" },
+		{ "package.remove",
+		  { "packages", "rocm-core" },
+		  "EOPNOTSUPP: other packages need it and would go too: rocblas" },
+		{ "package.install", { "packages", "rocm", "release", "six" }, "EOPNOTSUPP: 'six' is not a release" },
+	};
+
+	check_rows(*state, rows, RD_ARRAY_SIZE(rows));
+}
+
+static void names_that_a_package_manager_would_take_for_more_are_refused(void **state)
+{
+	static const char *const names[] = { "--allow-unauthenticated",
+		                             "-oApt::x=y",
+		                             "rocm;reboot",
+		                             "$(reboot)",
+		                             "rocm/noble",
+		                             "rocm-",
+		                             "rocm+",
+		                             "~nrocm",
+		                             "../rocm.deb",
+		                             "/tmp/rocm.deb",
+		                             "rocm=1",
+		                             "`reboot`",
+		                             "%s%n",
+		                             "",
+		                             "rocm*" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++) {
+		rd_auto_free char *install = lowered(*state, "package.install", ARGS("packages", names[i], "named", "yes"));
+		rd_auto_free char *gone = lowered(*state, "package.remove", ARGS("packages", names[i]));
+
+		assert_true(rd_str_has_prefix(install, "EINVAL"));
+		assert_true(rd_str_has_prefix(gone, "EINVAL"));
+	}
+}
+
+static void removing_is_undone_by_the_version_that_was_there(void **state)
+{
+	static const struct row rows[] = {
+		{ "package.remove", { "packages", "rocblas, rocm-core" }, APT_REMOVE " rocblas rocm-core\n" },
+		{ "package.remove", { "packages", "rocm-dkms, rock-dkms" }, "" },
+	};
+	const struct world *w = *state;
+	rd_auto_free char *one = NULL;
+
+	check_rows(w, rows, RD_ARRAY_SIZE(rows));
+	tree_file(&w->tree, "var/lib/dpkg/status",
+	          "Package: rocm-core\nStatus: install ok installed\nVersion: 6.4.3.60403-128~24.04\n");
+	one = lowered(w, "package.remove", ARGS("packages", "rocm-core"));
+	assert_string_equal(one, APT_REMOVE " rocm-core\nundo: " APT_DOWN " rocm-core=6.4.3.60403-128~24.04\n");
+}
+
+static void only_installed_packages_are_held_and_each_once(void **state)
+{
+	struct world *w = *state;
+	static const struct row rows[] = {
+		{ "package.hold",
+		  { "list", "runtime.amd_packages" },
+		  "apt-mark hold rocm-core rocblas\nundo: apt-mark unhold rocm-core rocblas\n" },
+		{ "package.hold",
+		  { "packages", "linux-image-generic* linux-headers-generic*" },
+		  "apt-mark hold linux-image-generic\nundo: apt-mark unhold linux-image-generic\n" },
+		{ "package.hold", { "packages", "rocm-smi-lib" }, "" },
+		{ "package.hold", { "packages", "*" }, "EINVAL" },
+		{ "package.hold", { "packages", "-x" }, "EINVAL" },
+	};
+
+	rd_fact_append_str(w->facts, "runtime.amd_packages", "rocm-core 6.4.0.60400-47~24.04", "test");
+	rd_fact_append_str(w->facts, "runtime.amd_packages", "rocblas", "test");
+	rd_fact_append_str(w->facts, "runtime.amd_packages", "rocm-smi-lib", "test");
+	check_rows(w, rows, RD_ARRAY_SIZE(rows));
+}
+
+static void half_installed_packages_are_finished_and_whole_ones_left_alone(void **state)
+{
+	const struct world *w = *state;
+	rd_auto_free char *whole = lowered(w, "package.repair", ARGS(NULL)), *half = NULL, *unmet = NULL;
+
+	assert_string_equal(whole, "");
+	tree_file(&w->tree, "var/lib/dpkg/status", "Package: a\nStatus: install ok half-configured\nVersion: 1\n");
+	half = lowered(w, "package.repair", ARGS(NULL));
+	assert_true(rd_str_has_prefix(half, "dpkg --configure -a\napt-get install -y --fix-broken"));
+	tree_file(&w->tree, "var/lib/dpkg/status",
+	          "Package: a\nStatus: install ok installed\nVersion: 1\nDepends: b | c (>= 2), d\n\n"
+	          "Package: e\nStatus: install ok installed\nVersion: 1\nProvides: c (= 2), x\n");
+	unmet = lowered(w, "package.repair", ARGS(NULL));
+	assert_true(rd_str_has_prefix(unmet, "apt-get install -y --fix-broken"));
+}
+
+#define ONE_LINE "# AMD\ndeb [arch=amd64 signed-by=/etc/apt/keyrings/rocm.gpg] https://repo.radeon.com/rocm/apt/6.4.3 %s main\n"
+#define STANZA "Types: deb\nURIs: https://repo.radeon.com/rocm/apt/6.4.3\nSuites: %s\nComponents: main\n"
+
+static void a_source_is_pointed_at_this_system_in_either_form(void **state)
+{
+	const struct world *w = *state;
+	rd_auto_free char *before = rd_xasprintf(ONE_LINE, "jammy"),
+			  *after = rd_xasprintf("write /etc/apt/sources.list.d/rocm.list\n" ONE_LINE
+	                                        "\napt-get update -o DPkg::Lock::Timeout=300\n",
+	                                        "noble");
+	rd_auto_free char *before2 =
+		rd_xasprintf("%s\n" STANZA, "Types: deb\nURIs: https://example.org\nSuites: jammy\n", "jammy");
+	rd_auto_free char *after2 = rd_xasprintf("write /etc/apt/sources.list.d/rocm.sources\n%s\n" STANZA
+	                                         "\napt-get update -o DPkg::Lock::Timeout=300\n",
+	                                         "Types: deb\nURIs: https://example.org\nSuites: jammy\n", "noble");
+	static const char uri[] = "https://repo.radeon.com/rocm/apt/6.4.3";
+	rd_auto_free char *one = NULL, *two = NULL, *three = NULL, *again = NULL;
+
+	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.list", before);
+	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.sources", before2);
+	tree_file(&w->tree, "etc/apt/sources.list.d/ten.list", "deb https://repo.amd.com/rocm/packages/ubuntu2204 stable main");
+	one = lowered(w, "package.source-suite",
+	              ARGS("file", "/etc/apt/sources.list.d/rocm.list", "uri", uri, "from", "jammy", "to", "noble"));
+	assert_string_equal(one, after);
+	two = lowered(w, "package.source-suite",
+	              ARGS("file", "/etc/apt/sources.list.d/rocm.sources", "uri", uri, "from", "jammy", "to", "noble"));
+	assert_string_equal(two, after2);
+	three = lowered(w, "package.source-suite",
+	                ARGS("file", "/etc/apt/sources.list.d/ten.list", "uri", "https://repo.amd.com/rocm/packages/ubuntu2204",
+	                     "from", "stable", "to", "ubuntu2404"));
+	assert_non_null(strstr(three, "deb https://repo.amd.com/rocm/packages/ubuntu2404 stable main\n"));
+	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.list", strchr(after, '\n') + 1);
+	again = lowered(w, "package.source-suite",
+	                ARGS("file", "/etc/apt/sources.list.d/rocm.list", "uri", uri, "from", "jammy", "to", "noble"));
+	assert_string_equal(again, "");
+}
+
+static void a_source_is_switched_off_in_either_form(void **state)
+{
+	const struct world *w = *state;
+	rd_auto_free char *line = rd_xasprintf(ONE_LINE, "noble"), *stanza = rd_xasprintf(STANZA, "noble");
+	rd_auto_free char *one = NULL, *two = NULL, *other = NULL;
+
+	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.list", line);
+	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.sources", stanza);
+	one = lowered(w, "package.source-disable",
+	              ARGS("file", "/etc/apt/sources.list.d/rocm.list", "product", "rocm", "release", "6.4.3"));
+	assert_non_null(strstr(one, "\n# rocm-doctor: deb [arch=amd64"));
+	two = lowered(w, "package.source-disable",
+	              ARGS("file", "/etc/apt/sources.list.d/rocm.sources", "product", "rocm", "release", "6.4.3"));
+	assert_non_null(strstr(two, "Types: deb\nEnabled: no\nURIs:"));
+	other = lowered(w, "package.source-disable",
+	                ARGS("file", "/etc/apt/sources.list.d/rocm.list", "product", "rocm", "release", "6.4"));
+	assert_string_equal(other, "");
+}
+
+static void sources_elsewhere_and_words_that_are_none_are_refused(void **state)
+{
+	static const struct row rows[] = {
+		{ "package.source-disable", { "file", "/etc/passwd", "uri", "x" }, "EINVAL" },
+		{ "package.source-disable", { "file", "/etc/apt/sources.list.d/../../passwd", "uri", "x" }, "EINVAL" },
+		{ "package.source-disable", { "file", "/etc/apt/sources.list.d/a.list", "uri", "a b" }, "EINVAL" },
+		{ "package.source-suite",
+		  { "file", "/etc/apt/sources.list", "uri", "x", "from", "jammy", "to", "no ble" },
+		  "EINVAL" },
+		{ "package.source", { "name", "../x", "uri", "https://x", "suite", "noble", "keyring", "/k.gpg" }, "EINVAL" },
+		{ "package.source", { "name", "x", "uri", "https://x y", "suite", "noble", "keyring", "/k.gpg" }, "EINVAL" },
+		{ "package.source", { "name", "x", "uri", "ftp://x", "suite", "noble", "keyring", "/k.gpg" }, "EINVAL" },
+		{ "package.key",
+		  { "keyring", "/etc/apt/keyrings/../../shadow.gpg", "uri", "https://repo.radeon.com/x" },
+		  "EINVAL" },
+		{ "package.key", { "keyring", "/etc/passwd.gpg", "uri", "https://repo.radeon.com/x" }, "EOPNOTSUPP" },
+		{ "package.key",
+		  { "keyring", "/etc/apt/keyrings/x.gpg", "uri", "https://evil.example/repo.radeon.com/" },
+		  "EOPNOTSUPP: the fingerprint of the key of" },
+	};
+
+	check_rows(*state, rows, RD_ARRAY_SIZE(rows));
+}
+
+static void a_repository_is_a_file_of_its_own(void **state)
+{
+	static const struct row rows[] = {
+		{ "package.source",
+		  { "name", "rocm", "uri", "https://repo.radeon.com/rocm/apt/6.4.3", "suite", "noble", "keyring",
+		    "/etc/apt/keyrings/rocm.gpg" },
+		  "write /etc/apt/sources.list.d/rocm.sources\nTypes: deb\nURIs: https://repo.radeon.com/rocm/apt/6.4.3\n"
+		  "Suites: noble\nComponents: main\nArchitectures: amd64\nSigned-By: /etc/apt/keyrings/rocm.gpg\n\n"
+		  "apt-get update -o DPkg::Lock::Timeout=300\n" },
+		{ "package.pin",
+		  { NULL },
+		  "write /etc/apt/preferences.d/rocm-pin-600\nPackage: *\nPin: release o=repo.radeon.com\nPin-Priority: "
+		  "600\n\n" },
+	};
+
+	check_rows(*state, rows, RD_ARRAY_SIZE(rows));
+}
+
+static void only_the_key_with_the_known_fingerprint_is_let_in(void **state)
+{
+	const struct world *w = *state;
+	static const char *const args[] = { "keyring", "/etc/apt/keyrings/rocm.gpg", "uri",
+		                            "https://repo.radeon.com/rocm/apt/6.4.3", NULL };
+	rd_auto_free char *without = lowered(w, "package.key", args), *with = NULL, *there = NULL;
+
+	assert_true(rd_str_has_prefix(without, "EOPNOTSUPP: gpg is not installed"));
+	tree_file(&w->tree, "usr/bin/gpg", "");
+	with = lowered(w, "package.key", args);
+	assert_non_null(strstr(with, "--output /etc/apt/keyrings/rocm.gpg --export CA8BB4727A47B4D09B4EE8969386B48A1A693C5C\n"
+	                             "undo: rm -f /etc/apt/keyrings/rocm.gpg"));
+	tree_file(&w->tree, "etc/apt/keyrings/rocm.gpg", "key");
+	there = lowered(w, "package.key", args);
+	assert_string_equal(there, "");
+}
+
+static void files_come_back_byte_for_byte(void **state)
+{
+	struct world *w = *state;
+	rd_auto_free char *before = rd_xasprintf(ONE_LINE, "jammy"), *now = NULL, *again = NULL, *back = NULL;
+	rd_auto_free char *dir = rd_xasprintf("%s-state", w->tree.dir), *clean = rd_xasprintf("rm -rf %s", dir);
+	static const char *const args[] = { "file", "/etc/apt/sources.list.d/rocm.list",
+		                            "uri",  "https://repo.radeon.com/rocm/apt/6.4.3",
+		                            "from", "jammy",
+		                            "to",   "noble",
+		                            NULL };
+	struct rd_plan *plan = rd_xcalloc(1, sizeof(*plan));
+	struct rd_transaction *tx = NULL;
+
+	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.list", before);
+	plan->steps = rd_xcalloc(1, sizeof(struct rd_step *));
+	plan->steps[0] = rd_step_new(rd_action_find("package.source-suite"), args, w->facts);
+	plan->n = plan->allocated = plan->reboot_at = 1;
+	assert_int_equal(rd_step_lower(plan->steps[0], w->sr, NULL), 0);
+	assert_int_equal(rd_transaction_begin(dir, plan, w->sr, &tx, NULL), 0);
+	assert_int_equal(rd_plan_apply(tx, w->sr, NULL, NULL), 0);
+	assert_int_equal(rd_sysroot_read(w->sr, &now, "/etc/apt/sources.list.d/rocm.list"), 0);
+	assert_non_null(strstr(now, " noble main"));
+	again = lowered(w, "package.source-suite", args);
+	assert_string_equal(again, "");
+	assert_int_equal(rd_transaction_undo(tx, w->sr, false, NULL, NULL), 0);
+	assert_int_equal(rd_sysroot_read(w->sr, &back, "/etc/apt/sources.list.d/rocm.list"), 0);
+	assert_string_equal(back, before);
+	rd_transaction_close(tx);
+	assert_int_equal(system(clean), 0);
+}
+
+static void a_host_without_a_package_manager_gets_advice(void **state)
+{
+	const struct world *w = *state;
+	rd_auto_free char *path = rd_xasprintf("%s/var/lib/dpkg/status", w->tree.dir), *got = NULL;
+
+	assert_int_equal(unlink(path), 0);
+	got = lowered(w, "package.install", ARGS("packages", "rocm"));
+	assert_true(rd_str_has_prefix(got, "EOPNOTSUPP: neither apt, dnf nor zypper"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(versions_are_exact_and_undo_is_what_was_there),
+		TEST(what_cannot_be_pinned_or_is_held_is_refused),
+		TEST(names_that_a_package_manager_would_take_for_more_are_refused),
+		TEST(removing_is_undone_by_the_version_that_was_there),
+		TEST(only_installed_packages_are_held_and_each_once),
+		TEST(half_installed_packages_are_finished_and_whole_ones_left_alone),
+		TEST(a_source_is_pointed_at_this_system_in_either_form),
+		TEST(a_source_is_switched_off_in_either_form),
+		TEST(sources_elsewhere_and_words_that_are_none_are_refused),
+		TEST(a_repository_is_a_file_of_its_own),
+		TEST(only_the_key_with_the_known_fingerprint_is_let_in),
+		TEST(files_come_back_byte_for_byte),
+		TEST(a_host_without_a_package_manager_gets_advice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

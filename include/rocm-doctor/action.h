@@ -47,8 +47,8 @@ struct rd_action {
 	unsigned flags;
 	enum rd_phase phase;
 	/*
-	 * Returns 0 with the effects on the step; -EOPNOTSUPP where this host has no way to do it, with the reason in @err (the
-	 * step then is advice); any other negative errno makes planning fail.
+	 * Returns 0 with the effects on the step; a negative errno with the reason in @err where the step cannot be (it then is
+	 * advice): -EOPNOTSUPP where this host has no way to do it, -EINVAL for arguments that cannot be used.
 	 */
 	int (*lower)(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err);
 };
@@ -60,12 +60,14 @@ const struct rd_action *rd_action_find(const char *name);
 
 /* An argument as text, already checked for control characters; NULL where it was left out. */
 const char *rd_step_arg(const struct rd_step *step, const char *name);
-/* The facts of the host, for the choice of a back end; never NULL. */
+/* The facts of the host, for the choice of a back end; NULL while an old transaction is looked at again. */
 const struct rd_fact *rd_step_facts(const struct rd_step *step);
 
 /*
  * rd_step_write - a file should hold @after; NULL: should not be there
  * @mode: of a file that is made; one that is there keeps owner, mode, xattrs and label
+ *
+ * What cannot be edited safely (a link or what stands below one, what is unreadable or no text) makes the step advice.
  */
 void rd_step_write(struct rd_step *step, const char *path, const char *after, unsigned mode);
 /* A value of sysfs or procfs: written in place. */

@@ -38,6 +38,7 @@ struct rd_step {
 	struct rd_effect *effects;
 	size_t effects_n;
 	char *description; /* NULL: the action's summary */
+	char *refusal;     /* why an effect asked for cannot be; NULL: all can */
 	char **origins;
 	size_t origins_n;
 	unsigned flags;        /* of the action and of rd_step_needs() */
@@ -87,6 +88,8 @@ struct rd_plan *rd_plan_free(struct rd_plan *plan);
 
 /* One step, outside a plan: for tests of actions and for verification. @args: name and value in turn, NULL-terminated. */
 struct rd_step *rd_step_new(const struct rd_action *action, const char *const *args, const struct rd_fact *facts);
+/* The same action with the same arguments, not lowered yet. */
+struct rd_step *rd_step_again(const struct rd_step *step);
 struct rd_step *rd_step_free(struct rd_step *step);
 int rd_step_lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err) RD_MUST_CHECK;
 

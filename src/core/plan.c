@@ -232,23 +232,18 @@ static void give_up(struct builder *b, const struct rd_step *step, const char *r
 	b->plan->advice_n++;
 }
 
-static int lower_all(struct builder *b, struct rd_sysroot *sr, struct rd_error *err)
+static void lower_all(struct builder *b, struct rd_sysroot *sr)
 {
 	struct rd_plan *plan = b->plan;
 	size_t kept = 0;
-	int r = 0;
 
 	for (size_t i = 0; i < plan->n; i++) {
 		struct rd_step *step = plan->steps[i];
 		struct rd_error below = RD_ERROR_INIT;
+		int r = rd_step_lower(step, sr, &below);
 
-		r = r < 0 ? r : rd_step_lower(step, sr, &below);
-		if (r == -EOPNOTSUPP || r == -EINVAL) {
+		if (r < 0) {
 			give_up(b, step, below.message ? below.message : rd_strerror(r));
-			r = 0;
-			plan->steps[i] = rd_step_free(step);
-		} else if (r < 0) {
-			rd_error_set(err, r, "%s: %s", step->action->name, below.message ? below.message : rd_strerror(r));
 			plan->steps[i] = rd_step_free(step);
 		} else if (!step->effects_n) {
 			plan->steps[i] = rd_step_free(step);
@@ -259,13 +254,13 @@ static int lower_all(struct builder *b, struct rd_sysroot *sr, struct rd_error *
 		rd_error_clear(&below);
 	}
 	plan->n = kept;
-	return r;
 }
 
 static bool is_reversible(const struct rd_step *step)
 {
 	for (size_t i = 0; i < step->effects_n; i++)
-		if (step->effects[i].kind == RD_EFFECT_RUN && !step->effects[i].undo)
+		if ((step->effects[i].kind == RD_EFFECT_RUN && !step->effects[i].undo) ||
+		    (step->effects[i].kind == RD_EFFECT_VALUE && !step->effects[i].before))
 			return false;
 	return true;
 }
@@ -293,18 +288,15 @@ int rd_plan_build(const struct rd_knowledge *k, const struct rd_diagnosis *d, co
 {
 	struct rd_plan *plan = rd_xcalloc(1, sizeof(*plan));
 	struct builder b = { .k = k, .facts = facts, .plan = plan };
-	int r;
 
+	/* Whatever cannot be planned is advice. */
+	(void)err;
 	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(d, f));)
 		if (is_wanted(f, options))
 			add_finding(&b, f);
 	put_in_order(plan);
-	r = lower_all(&b, sr, err);
+	lower_all(&b, sr);
 	rd_sysroot_overlay_clear(sr);
-	if (r < 0) {
-		rd_plan_free(plan);
-		return r;
-	}
 	find_reboot(plan);
 	*ret = plan;
 	return 0;

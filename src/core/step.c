@@ -13,6 +13,7 @@
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
+#include "util/strv.h"
 #include "util/xalloc.h"
 
 static char **copy_argv(const char *const argv[])
@@ -54,9 +55,11 @@ static void clear_effects(struct rd_step *step)
 		free(step->origins[i]);
 	free(step->origins);
 	free(step->description);
+	free(step->refusal);
 	step->effects = NULL;
 	step->origins = NULL;
 	step->description = NULL;
+	step->refusal = NULL;
 	step->effects_n = step->origins_n = 0;
 	step->flags = step->action->flags;
 }
@@ -73,6 +76,17 @@ struct rd_step *rd_step_new(const struct rd_action *action, const char *const *a
 		step->args[step->args_n++] = (struct rd_step_arg){ rd_xstrdup(args[i]), rd_xstrdup(args[i + 1]) };
 	}
 	return step;
+}
+
+struct rd_step *rd_step_again(const struct rd_step *step)
+{
+	struct rd_step *again = rd_step_new(step->action, NULL, step->facts);
+
+	again->args = rd_xcalloc(step->args_n, sizeof(*again->args));
+	again->args_n = step->args_n;
+	for (size_t i = 0; i < step->args_n; i++)
+		again->args[i] = (struct rd_step_arg){ rd_xstrdup(step->args[i].name), rd_xstrdup(step->args[i].value) };
+	return again;
 }
 
 struct rd_step *rd_step_free(struct rd_step *step)
@@ -110,56 +124,143 @@ static struct rd_effect *add_effect(struct rd_step *step, enum rd_effect_kind ki
 	return &step->effects[step->effects_n++];
 }
 
+/* The step cannot be: planning turns it into advice with this reason. The first reason counts. */
+static void RD_PRINTF(2, 3) refuse(struct rd_step *step, const char *format, ...)
+{
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+	va_list ap;
+
+	if (step->refusal)
+		return;
+	va_start(ap, format);
+	rd_strbuf_vaddf(&sb, format, ap);
+	va_end(ap);
+	step->refusal = rd_strbuf_detach(&sb);
+}
+
 static bool same_text(const char *a, const char *b)
 {
 	return a && b ? rd_streq(a, b) : a == b;
 }
 
-static void add_file_effect(struct rd_step *step, enum rd_effect_kind kind, const char *path, char *before, const char *after,
+/* Where /lib is a link to usr/lib (merged /usr), what is said of /lib is done in /usr/lib. */
+static bool is_merged(const char *path, const char *target)
+{
+	return !strchr(path + 1, '/') && strncmp(target + (*target == '/'), "usr/", 4) == 0 &&
+	       rd_streq(target + (*target == '/') + 4, path + 1);
+}
+
+/*
+ * The path that is changed: one spelling for each, since effects on one file are found by it. Nothing is edited through a
+ * link, as whoever owns the link would choose the file. Caller frees.
+ */
+static char *place(struct rd_step *step, const char *path)
+{
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
+
+	rd_strv_split(&names, path, "/", false);
+	for (size_t i = 0; i < names.n; i++) {
+		rd_auto_free char *target = NULL;
+
+		if (rd_streq(names.v[i], "."))
+			continue;
+		if (rd_streq(names.v[i], ".."))
+			refuse(step, "'%s' is not a path that can be used here", path);
+		rd_strbuf_addf(&sb, "/%s", names.v[i]);
+		if (i + 1 == names.n || rd_sysroot_readlink(step->sysroot, &target, sb.buf) < 0)
+			continue;
+		if (is_merged(sb.buf, target)) {
+			rd_strbuf_truncate(&sb, 0);
+			rd_strbuf_addf(&sb, "/usr/%s", names.v[i]);
+		} else {
+			refuse(step, "'%s' stands below a link, '%s'", path, sb.buf);
+		}
+	}
+	if (*path != '/' || !sb.len)
+		refuse(step, "'%s' is not a path that can be used here", path);
+	return rd_strbuf_detach(&sb);
+}
+
+/* Takes the path and what was there before. */
+static void add_file_effect(struct rd_step *step, enum rd_effect_kind kind, char *path, char *before, const char *after,
                             unsigned mode)
 {
 	struct rd_effect *e;
 
 	if (same_text(before, after)) {
 		free(before);
+		free(path);
 		return;
 	}
 	e = add_effect(step, kind);
-	e->path = rd_xstrdup(path);
+	e->path = path;
 	e->before = before;
 	e->after = after ? rd_xstrdup(after) : NULL;
 	e->mode = mode;
 }
 
-/* What stands there now; NULL for nothing. What cannot be read makes the step fail when it is begun, as a stale file. */
-static char *present(const struct rd_step *step, const char *path)
+/* What stands there now; NULL for nothing. What is no text that can be read whole is not edited. */
+static char *present(struct rd_step *step, const char *path)
 {
-	char *text;
+	rd_auto_free char *target = NULL;
+	char *text = NULL;
+	size_t len = 0;
+	int r;
 
-	return rd_sysroot_read(step->sysroot, &text, path) < 0 ? NULL : text;
+	if (rd_sysroot_readlink(step->sysroot, &target, path) == 0) {
+		refuse(step, "'%s' is a link", path);
+		return NULL;
+	}
+	r = rd_sysroot_read_bytes(step->sysroot, &text, &len, path);
+	if (r < 0 && r != -ENOENT)
+		refuse(step, "cannot read '%s': %s", path, r == -EINVAL ? "it is no file" : rd_strerror(r));
+	else if (r == 0 && memchr(text, '\0', len))
+		refuse(step, "'%s' is no text", path);
+	return text;
 }
 
 void rd_step_write(struct rd_step *step, const char *path, const char *after, unsigned mode)
 {
-	add_file_effect(step, RD_EFFECT_WRITE, path, present(step, path), after, mode);
+	char *at = place(step, path);
+
+	add_file_effect(step, RD_EFFECT_WRITE, at, present(step, at), after, mode);
+}
+
+/* The folders of sysfs are reached by the kernel's own links. */
+static char *value_place(struct rd_step *step, const char *path)
+{
+	char *at = NULL;
+
+	if (!rd_str_has_prefix(path, "/sys/") && !rd_str_has_prefix(path, "/proc/"))
+		return place(step, path);
+	if (rd_sysroot_realpath(step->sysroot, &at, path) == 0 &&
+	    (rd_str_has_prefix(at, "/sys/") || rd_str_has_prefix(at, "/proc/")))
+		return at;
+	refuse(step, "there is no '%s' here", path);
+	free(at);
+	return rd_xstrdup(path);
 }
 
 void rd_step_write_value(struct rd_step *step, const char *path, const char *after)
 {
-	char *before;
+	char *at = value_place(step, path), *before = NULL;
+	int r = rd_sysroot_read_line(step->sysroot, &before, at);
 
-	if (rd_sysroot_read_line(step->sysroot, &before, path) < 0)
-		before = NULL;
-	add_file_effect(step, RD_EFFECT_VALUE, path, before, after, 0);
+	if (r == -ENOENT)
+		refuse(step, "there is no '%s' here", path);
+	/* What can only be written has no value to go back to, and the plan says so. */
+	add_file_effect(step, RD_EFFECT_VALUE, at, r < 0 ? NULL : before, after, 0);
 }
 
 void rd_step_link(struct rd_step *step, const char *path, const char *target)
 {
-	char *before;
+	char *at = place(step, path), *before = NULL;
+	int r = rd_sysroot_readlink(step->sysroot, &before, at);
 
-	if (rd_sysroot_readlink(step->sysroot, &before, path) < 0)
-		before = NULL;
-	add_file_effect(step, RD_EFFECT_LINK, path, before, target, 0);
+	if (r < 0 && r != -ENOENT)
+		refuse(step, "'%s' is no link: %s", path, r == -EINVAL ? "something else is there" : rd_strerror(r));
+	add_file_effect(step, RD_EFFECT_LINK, at, r < 0 ? NULL : before, target, 0);
 }
 
 static void add_run(struct rd_step *step, enum rd_effect_kind kind, const char *const argv[], const char *const undo[],
@@ -281,7 +382,7 @@ int rd_step_lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *
 	step->sysroot = sr;
 	r = step->action->lower(step, sr, err);
 	step->sysroot = NULL;
-	return r;
+	return r == 0 && step->refusal ? rd_error_set(err, -EOPNOTSUPP, "%s", step->refusal) : r;
 }
 
 const struct rd_action *rd_action_find(const char *name)

@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ static char *find_program(const char *name)
 	rd_auto_strv struct rd_strv folders = RD_STRV_INIT;
 
 	if (strchr(name, '/'))
-		return access(name, X_OK) == 0 ? rd_xstrdup(name) : NULL;
+		return *name == '/' && access(name, X_OK) == 0 ? rd_xstrdup(name) : NULL;
 	rd_strv_split(&folders, SYSTEM_PATH, ":", false);
 	for (size_t i = 0; i < folders.n; i++) {
 		char *path = rd_xasprintf("%s/%s", folders.v[i], name);
@@ -60,6 +62,9 @@ static void child(const char *program, char *const argv[], char *const envp[], i
 {
 	int null = open("/dev/null", O_RDONLY);
 
+	/* What this process ignores would be ignored by the program as well. */
+	signal(SIGPIPE, SIG_DFL);
+
 	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 || chdir("/") < 0)
 		_exit(126);
 	for (int fd = 3; fd < 1024; fd++)
@@ -75,17 +80,63 @@ static void child(const char *program, char *const argv[], char *const envp[], i
 	_exit(127);
 }
 
-static void pass_lines(int fd, const struct rd_run_options *options)
-{
-	rd_auto_fclose FILE *in = fdopen(fd, "r");
-	rd_auto_free char *line = NULL;
-	size_t allocated = 0;
+/* Lines longer than this come in pieces. */
+#define LINE_MAX_BYTES ((size_t)64 << 10)
 
-	while (in && getline(&line, &allocated, in) > 0) {
-		line[strcspn(line, "\n")] = '\0';
+static void pass_lines(struct rd_strbuf *sb, const struct rd_run_options *options, bool all)
+{
+	char *line = sb->buf, *end;
+	size_t rest;
+
+	while ((end = memchr(line, '\n', sb->len - (size_t)(line - sb->buf)))) {
+		*end = '\0';
 		if (options->line)
 			options->line(line, options->data);
+		line = end + 1;
 	}
+	rest = sb->len - (size_t)(line - sb->buf);
+	if (rest && (all || rest > LINE_MAX_BYTES)) {
+		if (options->line)
+			options->line(line, options->data);
+		rest = 0;
+	}
+	if (line != sb->buf || !rest) {
+		memmove(sb->buf, line, rest);
+		rd_strbuf_truncate(sb, rest);
+	}
+}
+
+/*
+ * What the program prints, until it ends. A service that it started may hold the pipe open for ever, so the end of the program
+ * counts and not the end of the pipe. The process stays to be waited for.
+ */
+static void pass_output(int fd, pid_t pid, const struct rd_run_options *options)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+	bool ended = false;
+	char buf[4096];
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		siginfo_t info = { 0 };
+		ssize_t n;
+
+		if (poll(&p, 1, ended ? 0 : 100) > 0) {
+			n = read(fd, buf, sizeof(buf));
+			if (n < 0 && errno == EINTR)
+				continue;
+			if (n <= 0)
+				break;
+			rd_strbuf_addn(&sb, buf, (size_t)n);
+			pass_lines(&sb, options, false);
+		} else if (ended) {
+			break;
+		} else {
+			ended = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+		}
+	}
+	pass_lines(&sb, options, true);
+	close(fd);
 }
 
 static int wait_for(pid_t pid, const char *name, struct rd_error *err)
@@ -110,6 +161,9 @@ int rd_run(char *const argv[], const struct rd_run_options *options, struct rd_e
 	int out[2];
 	pid_t pid;
 
+	if (options->as_user && geteuid() != 0 && options->uid != geteuid())
+		return rd_error_set(err, -EPERM, "'%s' has to run as user %u, which only root can do", argv[0],
+		                    (unsigned)options->uid);
 	if (!program)
 		return rd_error_set(err, -ENOENT, "there is no program '%s' here", argv[0]);
 	build_environment(options, &environment);
@@ -125,6 +179,6 @@ int rd_run(char *const argv[], const struct rd_run_options *options, struct rd_e
 		close(out[0]);
 		return rd_error_set(err, -errno, "cannot run '%s': %s", argv[0], rd_strerror(errno));
 	}
-	pass_lines(out[0], options);
+	pass_output(out[0], pid, options);
 	return wait_for(pid, argv[0], err);
 }

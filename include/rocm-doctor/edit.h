@@ -29,6 +29,7 @@ struct rd_image {
 	uid_t uid;
 	gid_t gid;
 	struct timespec mtime;
+	unsigned links; /* names that the file has; 0: not known */
 	struct rd_image_xattr {
 		char *name;
 		char *value;
@@ -37,17 +38,20 @@ struct rd_image {
 	size_t xattrs_n;
 };
 
-/* What a path is now. -EINVAL for anything but a regular file, a link or nothing. */
+/* What a path is now. -EINVAL for anything but a regular file, a link or nothing; errors also where an attribute is unreadable. */
 int rd_edit_capture(struct rd_sysroot *sr, const char *path, struct rd_image *ret, struct rd_error *err) RD_MUST_CHECK;
 void rd_image_release(struct rd_image *image);
 
 /*
  * rd_edit_put - make a path what an image says: content and attributes
  * @tag: part of the temporary file's name, so that a later run can remove what a killed one left
- * @ret_made: folders that had to be made, outermost first; NULL: do not make any
+ * @make: also the folders above it
  */
-int rd_edit_put(struct rd_sysroot *sr, const char *path, const struct rd_image *image, const char *tag,
-                struct rd_strv *ret_made, struct rd_error *err) RD_MUST_CHECK;
+int rd_edit_put(struct rd_sysroot *sr, const char *path, const struct rd_image *image, const char *tag, bool make,
+                struct rd_error *err) RD_MUST_CHECK;
+
+/* The folders above a path that are not there, outermost first. */
+int rd_edit_missing(struct rd_sysroot *sr, const char *path, struct rd_strv *ret, struct rd_error *err) RD_MUST_CHECK;
 
 /* A value of sysfs or procfs, in place. */
 int rd_edit_value(struct rd_sysroot *sr, const char *path, const char *value, struct rd_error *err) RD_MUST_CHECK;

@@ -41,8 +41,8 @@ struct rd_tx_listener {
 /*
  * rd_transaction_begin - take the lock and put a plan with all that undo needs on disk
  *
- * Returns 0; -EBUSY while another holds the lock; -ESTALE where a file is not as planned any more; another errno where the
- * folder cannot be written. Nothing of the host has changed then.
+ * Returns 0; -EBUSY while another holds the lock; -ESTALE where a file is not as planned any more; -EMLINK for a file with
+ * several names; another errno where the folder cannot be written. Nothing of the host has changed then.
  */
 int rd_transaction_begin(const char *dir, struct rd_plan *plan, struct rd_sysroot *sr, struct rd_transaction **ret,
                          struct rd_error *err) RD_MUST_CHECK;
@@ -62,7 +62,8 @@ int rd_plan_apply(struct rd_transaction *tx, struct rd_sysroot *sr, struct rd_tx
  * rd_transaction_undo - put back what a transaction changed, backwards; also settles an interrupted one
  * @force: also files that were edited since
  *
- * Returns 0, -ESTALE for a file edited since, -ENOTRECOVERABLE as above.
+ * Returns 0, -ESTALE for a file edited since, -EALREADY where it is undone, -EXDEV for another root than that it changed,
+ * -EBUSY while another is at work, -ENOTRECOVERABLE as above.
  */
 int rd_transaction_undo(struct rd_transaction *tx, struct rd_sysroot *sr, bool force, struct rd_tx_listener *listener,
                         struct rd_error *err) RD_MUST_CHECK;
@@ -75,5 +76,5 @@ const char *rd_transaction_path(const struct rd_transaction *tx); /* its folder 
 
 /* Ids, oldest first; 0 with none where there is no folder. */
 int rd_transaction_list(const char *dir, struct rd_strv *ret) RD_MUST_CHECK;
-/* The newest that was interrupted; NULL: none. Caller frees. */
+/* The newest that was interrupted, also one that is too damaged to be opened; NULL: none. Caller frees. */
 char *rd_transaction_interrupted(const char *dir) RD_MUST_CHECK;

@@ -4,6 +4,7 @@
  */
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,21 +83,31 @@ static int image_after(const struct rd_transaction *tx, const struct rd_effect *
 	return 0;
 }
 
+/* Folders are told to the log before they are made: one that is not told of would stay for ever. */
+static int tell_folders(struct rd_transaction *tx, size_t n, struct rd_error *err)
+{
+	rd_auto_strv struct rd_strv missing = RD_STRV_INIT;
+	int r = rd_edit_missing(tx->sysroot, tx->effects[n].effect->path, &missing, err);
+
+	for (size_t i = 0; i < missing.n && r == 0; i++) {
+		rd_strv_push_unique(&tx->made, missing.v[i]);
+		r = rd_tx_log(tx, err, "made %zu %s", n, missing.v[i]);
+	}
+	return r;
+}
+
 static int put_file(struct rd_transaction *tx, size_t n, struct rd_error *err)
 {
 	const struct rd_effect *e = tx->effects[n].effect;
-	rd_auto_strv struct rd_strv made = RD_STRV_INIT;
 	struct rd_image image = { .kind = RD_IMAGE_NONE };
-	int r = image_after(tx, e, &image, err), logged = 0;
+	int r = image_after(tx, e, &image, err);
 
+	if (r == 0 && e->after)
+		r = tell_folders(tx, n, err);
 	if (r == 0)
-		r = rd_edit_put(tx->sysroot, e->path, &image, tx->id, &made, err);
-	for (size_t i = 0; i < made.n && logged == 0; i++) {
-		rd_strv_push(&tx->made, made.v[i]);
-		logged = rd_tx_log(tx, err, "made %zu %s", n, made.v[i]);
-	}
+		r = rd_edit_put(tx->sysroot, e->path, &image, tx->id, true, err);
 	rd_image_release(&image);
-	return r < 0 ? r : logged;
+	return r;
 }
 
 static int make_effect(struct rd_transaction *tx, size_t n, struct rd_error *err)
@@ -138,15 +149,10 @@ static int apply_effect(struct rd_transaction *tx, size_t n, struct rd_error *er
 static int verify_step(struct rd_transaction *tx, const struct rd_step *step, struct rd_error *err)
 {
 	struct rd_error below = RD_ERROR_INIT;
-	struct rd_step *again = rd_step_new(step->action, NULL, step->facts);
+	struct rd_step *again = rd_step_again(step);
 	const char *left = NULL;
 	int r;
 
-	for (size_t i = 0; i < step->args_n; i++) {
-		again->args = rd_xreallocarray(again->args, again->args_n + 1, sizeof(*again->args));
-		again->args[again->args_n++] =
-			(struct rd_step_arg){ rd_xstrdup(step->args[i].name), rd_xstrdup(step->args[i].value) };
-	}
 	r = rd_step_lower(again, tx->sysroot, &below);
 	for (size_t i = 0; r == 0 && i < again->effects_n && !left; i++) {
 		const struct rd_effect *e = &again->effects[i];
@@ -163,20 +169,61 @@ static int verify_step(struct rd_transaction *tx, const struct rd_step *step, st
 	return r;
 }
 
+/*
+ * Asked to end, applying stops after the effect at hand and rolls back. A reader of our output that goes away is no reason to
+ * stop half-way.
+ */
+static volatile sig_atomic_t stop_signal;
+
+static void note_signal(int number)
+{
+	stop_signal = number;
+}
+
+static const int heeded[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+
+struct signals {
+	struct sigaction v[RD_ARRAY_SIZE(heeded)];
+};
+
+static void heed_signals(struct signals *old)
+{
+	stop_signal = 0;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(heeded); i++) {
+		struct sigaction action = { .sa_handler = heeded[i] == SIGPIPE ? SIG_IGN : note_signal,
+			                    .sa_flags = SA_RESTART };
+
+		sigaction(heeded[i], NULL, &old->v[i]);
+		/* nohup's wish stands. */
+		if (old->v[i].sa_handler != SIG_IGN)
+			sigaction(heeded[i], &action, NULL);
+	}
+}
+
+static void restore_signals(const struct signals *old)
+{
+	for (size_t i = 0; i < RD_ARRAY_SIZE(heeded); i++)
+		sigaction(heeded[i], &old->v[i], NULL);
+}
+
 int rd_plan_apply(struct rd_transaction *tx, struct rd_sysroot *sr, struct rd_tx_listener *listener, struct rd_error *err)
 {
 	struct rd_error back = RD_ERROR_INIT;
+	struct signals old;
 	size_t step = SIZE_MAX;
 	int r = 0;
 
 	tx->sysroot = sr;
 	tx->listener = listener;
+	heed_signals(&old);
 	for (size_t i = 0; i < tx->n && r == 0; i++) {
 		if (tx->effects[i].step_index != step) {
 			step = tx->effects[i].step_index;
 			tell_step(tx, step);
 		}
 		r = apply_effect(tx, i, err);
+		if (r == 0 && stop_signal)
+			r = rd_error_set(err, -EINTR, "stopped by signal %d", (int)stop_signal);
 	}
 	/* A step that takes effect at the next boot or login is judged then. */
 	for (size_t i = 0; i < tx->steps_n && r == 0; i++)
@@ -186,6 +233,7 @@ int rd_plan_apply(struct rd_transaction *tx, struct rd_sysroot *sr, struct rd_tx
 		r = rd_tx_log(tx, err, "finished");
 	if (r == 0) {
 		tx->finished = true;
+		restore_signals(&old);
 		return 0;
 	}
 	if (rd_tx_roll_back(tx, &back) < 0) {
@@ -196,6 +244,7 @@ int rd_plan_apply(struct rd_transaction *tx, struct rd_sysroot *sr, struct rd_tx
 		r = rd_error_set(err, -ENOTRECOVERABLE, "%s; rolling back is incomplete: %s", first, back.message);
 	}
 	rd_error_clear(&back);
+	restore_signals(&old);
 	return r;
 }
 
@@ -259,12 +308,7 @@ static bool took_effect(struct rd_transaction *tx, const struct rd_tx_effect *e)
 
 	if (e->progress == RD_DONE)
 		return true;
-	again = rd_step_new(e->step->action, NULL, e->step->facts);
-	for (size_t i = 0; i < e->step->args_n; i++) {
-		again->args = rd_xreallocarray(again->args, again->args_n + 1, sizeof(*again->args));
-		again->args[again->args_n++] =
-			(struct rd_step_arg){ rd_xstrdup(e->step->args[i].name), rd_xstrdup(e->step->args[i].value) };
-	}
+	again = rd_step_again(e->step);
 	r = rd_step_lower(again, tx->sysroot, NULL);
 	for (size_t i = 0; r == 0 && i < again->effects_n && !wanted; i++) {
 		char *const *a = again->effects[i].argv, *const *b = e->effect->argv;
@@ -287,9 +331,12 @@ static int undo_effect(struct rd_transaction *tx, struct rd_tx_effect *e, struct
 	case RD_EFFECT_WRITE:
 	case RD_EFFECT_LINK:
 		rd_edit_sweep(tx->sysroot, f->path, tx->id);
-		return e->is_first ? rd_edit_put(tx->sysroot, f->path, &e->before, tx->id, NULL, err) : 0;
+		return e->is_first ? rd_edit_put(tx->sysroot, f->path, &e->before, tx->id, false, err) : 0;
 	case RD_EFFECT_VALUE:
-		return f->before ? rd_edit_value(tx->sysroot, f->path, f->before, err) : 0;
+		if (!f->before)
+			return rd_error_set(err, -EOPNOTSUPP, "'%s' cannot be put back: what it was could not be read",
+			                    f->path);
+		return rd_edit_value(tx->sysroot, f->path, f->before, err);
 	case RD_EFFECT_RUN:
 		if (!took_effect(tx, e))
 			return 0;
@@ -328,6 +375,11 @@ static bool comes_again(const struct rd_transaction *tx, size_t n)
 	return false;
 }
 
+static void note_left(struct rd_strbuf *left, const struct rd_error *why, int r)
+{
+	rd_strbuf_addf(left, "%s%s", left->len ? "; " : "", why->message ? why->message : rd_strerror(r));
+}
+
 /*
  * What makes files effective has to run once more when they are back: all of them, since an initramfs or a service reads
  * what other steps wrote. In the order of the plan, as it was applied.
@@ -337,35 +389,42 @@ static void refresh_all(struct rd_transaction *tx, struct rd_strbuf *left)
 	for (size_t i = 0; i < tx->n; i++) {
 		const struct rd_tx_effect *e = &tx->effects[i];
 		struct rd_error below = RD_ERROR_INIT;
+		int r;
 
 		if (e->effect->kind != RD_EFFECT_REFRESH || tx->effects[first_of_step(tx, i)].progress == RD_NOT_BEGUN ||
 		    comes_again(tx, i))
 			continue;
-		if (run_program(tx, e->effect->argv, e->effect, &below) < 0)
-			rd_strbuf_addf(left, "%s%s", left->len ? "; " : "", below.message ? below.message : "refresh");
+		r = run_program(tx, e->effect->argv, e->effect, &below);
+		if (r < 0)
+			note_left(left, &below, r);
 		rd_error_clear(&below);
 	}
 }
 
-/* One effect backwards. What goes wrong is noted in @left, and the rest goes on. */
+/*
+ * One effect backwards. What goes wrong is noted in @left, and the rest goes on; also without a log, since on a full disk the
+ * host matters more than the record of it.
+ */
 static void take_back(struct rd_transaction *tx, size_t n, struct rd_strbuf *left)
 {
 	struct rd_tx_effect *e = &tx->effects[n];
-	struct rd_error below = RD_ERROR_INIT;
-	int r = rd_tx_log(tx, &below, "undoing %zu", n);
+	struct rd_error below = RD_ERROR_INIT, of_log = RD_ERROR_INIT;
+	int r, logged = rd_tx_log(tx, &of_log, "undoing %zu", n);
 
-	if (r == 0)
-		r = undo_effect(tx, e, &below);
+	r = undo_effect(tx, e, &below);
 	if (r == 0) {
 		e->progress = RD_UNDONE;
-		r = rd_tx_log(tx, &below, "undone %zu", n);
-	}
-	if (r < 0) {
-		rd_strbuf_addf(left, "%s%s", left->len ? "; " : "", below.message ? below.message : rd_strerror(r));
-		if (rd_effect_is_file(e->effect) && e->before.content)
+		if (logged == 0)
+			logged = rd_tx_log(tx, &of_log, "undone %zu", n);
+	} else {
+		note_left(left, &below, r);
+		if (rd_effect_is_file(e->effect) && e->is_first && e->before.content)
 			rd_strbuf_addf(left, " (the original is %s/before/%zu)", tx->path, n);
 	}
+	if (logged < 0)
+		note_left(left, &of_log, logged);
 	rd_error_clear(&below);
+	rd_error_clear(&of_log);
 }
 
 static void remove_made(struct rd_transaction *tx)
@@ -395,8 +454,11 @@ int rd_tx_roll_back(struct rd_transaction *tx, struct rd_error *err)
 int rd_transaction_undo(struct rd_transaction *tx, struct rd_sysroot *sr, bool force, struct rd_tx_listener *listener,
                         struct rd_error *err)
 {
+	struct signals old;
 	int r;
 
+	if (tx->root && !rd_streq(tx->root, rd_sysroot_dir(sr)))
+		return rd_error_set(err, -EXDEV, "transaction %s changed '%s', not '%s'", tx->id, tx->root, rd_sysroot_dir(sr));
 	tx->sysroot = sr;
 	tx->listener = listener;
 	r = rd_tx_lock(tx, err);
@@ -404,5 +466,11 @@ int rd_transaction_undo(struct rd_transaction *tx, struct rd_sysroot *sr, bool f
 		return rd_error_set(err, -EALREADY, "transaction %s is undone already", tx->id);
 	if (r == 0 && !force)
 		r = check_unedited(tx, err);
-	return r < 0 ? r : rd_tx_roll_back(tx, err);
+	if (r < 0)
+		return r;
+	/* Half-way is no place to stop: signals wait until all is back. */
+	heed_signals(&old);
+	r = rd_tx_roll_back(tx, err);
+	restore_signals(&old);
+	return r;
 }

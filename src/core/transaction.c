@@ -23,6 +23,8 @@
 #include "util/strbuf.h"
 #include "util/xalloc.h"
 
+#define PLAN_SCHEMA "rocm-doctor/plan/1"
+
 bool rd_effect_is_file(const struct rd_effect *e)
 {
 	return e->kind == RD_EFFECT_WRITE || e->kind == RD_EFFECT_LINK;
@@ -56,16 +58,20 @@ const struct rd_plan *rd_transaction_plan(const struct rd_transaction *tx)
 
 enum rd_tx_state rd_transaction_state(const struct rd_transaction *tx)
 {
+	bool begun = false, undoing = false;
+
 	if (tx->undone)
 		return RD_TX_UNDONE;
 	if (tx->broken)
 		return RD_TX_BROKEN;
-	if (tx->finished)
+	for (size_t i = 0; i < tx->n; i++) {
+		begun = begun || tx->effects[i].progress != RD_NOT_BEGUN;
+		undoing = undoing || tx->effects[i].progress >= RD_UNDOING;
+	}
+	/* An undo that was cut short is to be ended, whether or not applying had come to its end. */
+	if (tx->finished && !undoing)
 		return RD_TX_FINISHED;
-	for (size_t i = 0; i < tx->n; i++)
-		if (tx->effects[i].progress != RD_NOT_BEGUN)
-			return RD_TX_INTERRUPTED;
-	return RD_TX_PLANNED;
+	return begun ? RD_TX_INTERRUPTED : RD_TX_PLANNED;
 }
 
 const char *rd_tx_state_name(enum rd_tx_state state)
@@ -107,6 +113,7 @@ struct rd_transaction *rd_transaction_close(struct rd_transaction *tx)
 	free(tx->dir);
 	free(tx->id);
 	free(tx->path);
+	free(tx->root);
 	free(tx);
 	return NULL;
 }
@@ -186,19 +193,27 @@ static int sync_path(const char *path, struct rd_error *err)
 	return 0;
 }
 
+/* A folder that is made, and its name in the folder above, on disk. */
+static int make_one(const char *path, mode_t mode, struct rd_error *err)
+{
+	rd_auto_free char *above = rd_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+
+	if (mkdir(path, mode) == 0)
+		return sync_path(*above ? above : "/", err);
+	return errno == EEXIST ? 0 : rd_error_set(err, -errno, "cannot make '%s': %s", path, rd_strerror(errno));
+}
+
 static int make_folder(const char *path, struct rd_error *err)
 {
 	rd_auto_free char *copy = rd_xstrdup(path);
+	int r = 0;
 
-	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(copy + 1, '/'); slash && r == 0; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
-			return rd_error_set(err, -errno, "cannot make '%s': %s", copy, rd_strerror(errno));
+		r = make_one(copy, 0755, err);
 		*slash = '/';
 	}
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return rd_error_set(err, -errno, "cannot make '%s': %s", path, rd_strerror(errno));
-	return 0;
+	return r == 0 ? make_one(path, 0700, err) : r;
 }
 
 static int take_lock(struct rd_transaction *tx, struct rd_error *err)
@@ -279,7 +294,7 @@ cJSON *rd_plan_to_json(const struct rd_plan *plan)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
 
-	cJSON_AddStringToObject(root, "schema", "rocm-doctor/plan/1");
+	cJSON_AddStringToObject(root, "schema", PLAN_SCHEMA);
 	cJSON_AddNumberToObject(root, "reboot_at", (double)plan->reboot_at);
 	array = cJSON_AddArrayToObject(root, "steps");
 	for (size_t i = 0; i < plan->n; i++)
@@ -287,6 +302,7 @@ cJSON *rd_plan_to_json(const struct rd_plan *plan)
 	return root;
 }
 
+/* NULL also for an array that holds anything but strings. */
 static char **strings_from(const cJSON *array)
 {
 	char **v;
@@ -295,10 +311,13 @@ static char **strings_from(const cJSON *array)
 
 	if (!cJSON_IsArray(array))
 		return NULL;
+	cJSON_ArrayForEach (child, array) {
+		if (!cJSON_IsString(child))
+			return NULL;
+	}
 	v = rd_xcalloc((size_t)cJSON_GetArraySize(array) + 1, sizeof(*v));
 	cJSON_ArrayForEach (child, array) {
-		if (cJSON_IsString(child))
-			v[n++] = rd_xstrdup(child->valuestring);
+		v[n++] = rd_xstrdup(child->valuestring);
 	}
 	return v;
 }
@@ -310,10 +329,32 @@ static char *text_from(const cJSON *object, const char *key)
 	return cJSON_IsString(value) ? rd_xstrdup(value->valuestring) : NULL;
 }
 
+/* A number that fits; anything else is 0. */
+static unsigned number_from(const cJSON *object, const char *key)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+	double number = cJSON_IsNumber(value) ? value->valuedouble : 0;
+
+	return number > 0 && number <= UINT32_MAX ? (unsigned)number : 0;
+}
+
+static bool is_whole(const struct rd_effect *e)
+{
+	switch (e->kind) {
+	case RD_EFFECT_WRITE:
+	case RD_EFFECT_LINK:
+		return e->path && rd_arg_check_path(e->path, NULL) == 0;
+	case RD_EFFECT_VALUE:
+		return e->path && e->after && rd_arg_check_path(e->path, NULL) == 0;
+	default:
+		return e->argv && e->argv[0] && (!e->undo || e->undo[0]);
+	}
+}
+
 static int effect_from(const cJSON *json, struct rd_step *step)
 {
 	rd_auto_free char *kind = text_from(json, "kind");
-	struct rd_effect e = { .mode = (unsigned)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "mode")) };
+	struct rd_effect e = { .mode = number_from(json, "mode") };
 	size_t k = 0;
 
 	while (kind && k < RD_ARRAY_SIZE(kind_names) && !rd_streq(kind, kind_names[k]))
@@ -329,7 +370,7 @@ static int effect_from(const cJSON *json, struct rd_step *step)
 	e.as_owner_of = text_from(json, "as_owner_of");
 	step->effects = rd_xreallocarray(step->effects, step->effects_n + 1, sizeof(*step->effects));
 	step->effects[step->effects_n++] = e;
-	return e.path || (e.argv && e.argv[0]) ? 0 : -EINVAL;
+	return is_whole(&e) ? 0 : -EINVAL;
 }
 
 static void names_from(const cJSON *json, struct rd_step *step)
@@ -344,6 +385,8 @@ static void names_from(const cJSON *json, struct rd_step *step)
 			                      rd_xstrdup(cJSON_IsString(child) ? child->valuestring : "") };
 	}
 	cJSON_ArrayForEach (child, cJSON_GetObjectItemCaseSensitive(json, "findings")) {
+		if (!cJSON_IsString(child))
+			continue;
 		step->findings = rd_xreallocarray(step->findings, step->findings_n + 1, sizeof(*step->findings));
 		/* Borrowed: the JSON outlives its steps. */
 		step->findings[step->findings_n++] = cJSON_GetStringValue(child);
@@ -363,7 +406,7 @@ static int step_from(const cJSON *json, struct rd_plan *plan)
 		return -EINVAL;
 	step = rd_step_new(action, NULL, NULL);
 	names_from(json, step);
-	step->flags = (unsigned)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "flags"));
+	step->flags = number_from(json, "flags");
 	RD_GROW(plan->steps, plan->n, plan->allocated);
 	plan->steps[plan->n++] = step;
 	cJSON_ArrayForEach (child, cJSON_GetObjectItemCaseSensitive(json, "effects")) {
@@ -375,9 +418,9 @@ static int step_from(const cJSON *json, struct rd_plan *plan)
 int rd_plan_from_json(const cJSON *json, struct rd_plan **ret, struct rd_error *err)
 {
 	struct rd_plan *plan = rd_xcalloc(1, sizeof(*plan));
-	const cJSON *child;
-	double reboot_at = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "reboot_at"));
-	int r = 0;
+	const cJSON *child, *schema = cJSON_GetObjectItemCaseSensitive(json, "schema");
+	unsigned reboot_at = number_from(json, "reboot_at");
+	int r = cJSON_IsString(schema) && rd_streq(schema->valuestring, PLAN_SCHEMA) ? 0 : -EINVAL;
 
 	cJSON_ArrayForEach (child, cJSON_GetObjectItemCaseSensitive(json, "steps")) {
 		r = r < 0 ? r : step_from(child, plan);
@@ -386,7 +429,7 @@ int rd_plan_from_json(const cJSON *json, struct rd_plan **ret, struct rd_error *
 		rd_plan_free(plan);
 		return rd_error_set(err, r, "the saved plan is not one that this version can read");
 	}
-	plan->reboot_at = reboot_at >= 0 && reboot_at <= (double)plan->n ? (size_t)reboot_at : plan->n;
+	plan->reboot_at = reboot_at < plan->n ? reboot_at : plan->n;
 	*ret = plan;
 	return 0;
 }
@@ -429,6 +472,7 @@ static cJSON *image_json(const struct rd_image *image)
 	cJSON_AddNumberToObject(object, "uid", image->uid);
 	cJSON_AddNumberToObject(object, "gid", image->gid);
 	cJSON_AddStringToObject(object, "mtime", time_text);
+	cJSON_AddNumberToObject(object, "bytes", (double)image->len);
 	xattrs = cJSON_AddObjectToObject(object, "xattrs");
 	for (size_t i = 0; i < image->xattrs_n; i++) {
 		rd_auto_free char *text = hex(image->xattrs[i].value, image->xattrs[i].len);
@@ -462,6 +506,7 @@ static int read_meta(const char *text, struct rd_image *image)
 	long nanoseconds = 0;
 
 	if (!cJSON_IsString(kind) || !cJSON_IsString(mtime) ||
+	    !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(json, "bytes")) ||
 	    sscanf(mtime->valuestring, "%" SCNd64 ".%9ld", &seconds, &nanoseconds) != 2) {
 		cJSON_Delete(json);
 		return -EBADMSG;
@@ -469,9 +514,10 @@ static int read_meta(const char *text, struct rd_image *image)
 	image->kind = rd_streq(kind->valuestring, "file")   ? RD_IMAGE_FILE
 	              : rd_streq(kind->valuestring, "link") ? RD_IMAGE_LINK
 	                                                    : RD_IMAGE_NONE;
-	image->mode = (unsigned)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "mode"));
-	image->uid = (uid_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "uid"));
-	image->gid = (gid_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(json, "gid"));
+	image->mode = number_from(json, "mode") & 07777;
+	image->uid = number_from(json, "uid");
+	image->gid = number_from(json, "gid");
+	image->len = number_from(json, "bytes");
 	image->mtime = (struct timespec){ .tv_sec = seconds, .tv_nsec = nanoseconds };
 	cJSON_ArrayForEach (x, cJSON_GetObjectItemCaseSensitive(json, "xattrs")) {
 		struct rd_image_xattr *xattr;
@@ -497,7 +543,12 @@ static int load_image(const struct rd_transaction *tx, size_t n, struct rd_image
 	r = read_meta(text, ret);
 	if (r < 0)
 		return rd_error_set(err, r, "'%s' is damaged", meta);
-	return ret->kind == RD_IMAGE_NONE ? 0 : read_file(content, &ret->content, &ret->len, err);
+	if (ret->kind == RD_IMAGE_NONE)
+		return 0;
+	r = read_file(content, &ret->content, &len, err);
+	if (r == 0 && len != ret->len)
+		r = rd_error_set(err, -EBADMSG, "'%s' is damaged: it has %zu bytes and not %zu", content, len, ret->len);
+	return r;
 }
 
 /* Beginning */
@@ -524,6 +575,10 @@ static int save_before(struct rd_transaction *tx, struct rd_error *err)
 		r = rd_edit_capture(tx->sysroot, e->effect->path, &e->before, err);
 		if (r == 0 && !is_as_planned(e->effect, &e->before))
 			r = rd_error_set(err, -ESTALE, "'%s' is not what it was when the plan was made", e->effect->path);
+		/* The rename that replaces one name would leave the others with the old content. */
+		if (r == 0 && e->before.kind == RD_IMAGE_FILE && e->before.links > 1)
+			r = rd_error_set(err, -EMLINK, "'%s' has %u names (hard links), of which only one would change",
+			                 e->effect->path, e->before.links);
 		if (r == 0)
 			r = save_image(tx, i, &e->before, err);
 	}
@@ -604,6 +659,7 @@ int rd_transaction_begin(const char *dir, struct rd_plan *plan, struct rd_sysroo
 
 	tx->plan = plan;
 	tx->sysroot = sr;
+	tx->root = rd_xstrdup(rd_sysroot_dir(sr));
 	number_effects(tx);
 	r = make_folder(dir, err);
 	if (r == 0)
@@ -629,18 +685,19 @@ int rd_transaction_begin(const char *dir, struct rd_plan *plan, struct rd_sysroo
 
 /* Reading back */
 
+static const struct {
+	const char *word;
+	enum rd_progress progress;
+} progress_words[] = {
+	{ "begun ", RD_BEGUN },
+	{ "done ", RD_DONE },
+	{ "undoing ", RD_UNDOING },
+	{ "undone ", RD_UNDONE },
+};
+
+/* A whole line means what it says to its last character; anything else is passed over. */
 static void take_event(struct rd_transaction *tx, const char *line)
 {
-	static const struct {
-		const char *word;
-		enum rd_progress progress;
-	} words[] = {
-		{ "begun", RD_BEGUN },
-		{ "done", RD_DONE },
-		{ "undoing", RD_UNDOING },
-		{ "undone", RD_UNDONE },
-	};
-	char word[16];
 	size_t n;
 	int used = 0;
 
@@ -650,12 +707,19 @@ static void take_event(struct rd_transaction *tx, const char *line)
 		tx->undone = true;
 	else if (rd_streq(line, "not-rolled-back"))
 		tx->broken = true;
-	else if (sscanf(line, "made %zu %n", &n, &used) == 1 && used)
-		rd_strv_push(&tx->made, line + used);
-	else if (sscanf(line, "%15s %zu", word, &n) == 2 && n < tx->n)
-		for (size_t i = 0; i < RD_ARRAY_SIZE(words); i++)
-			if (rd_streq(word, words[i].word))
-				tx->effects[n].progress = words[i].progress;
+	else if (sscanf(line, "made %zu %n", &n, &used) == 1 && used && line[used] == '/')
+		rd_strv_push_unique(&tx->made, line + used);
+	for (size_t i = 0; i < RD_ARRAY_SIZE(progress_words); i++) {
+		const char *number;
+		char *end;
+
+		if (!rd_str_has_prefix(line, progress_words[i].word))
+			continue;
+		number = line + strlen(progress_words[i].word);
+		n = *number >= '0' && *number <= '9' ? strtoul(number, &end, 10) : tx->n;
+		if (n < tx->n && !*end)
+			tx->effects[n].progress = progress_words[i].progress;
+	}
 }
 
 /* The last line may be cut short by the crash that it tells of: without its line end it did not happen. */
@@ -668,18 +732,26 @@ static int read_log(struct rd_transaction *tx, struct rd_error *err)
 
 	if (r < 0)
 		return r;
+	tx->finished = tx->undone = tx->broken = false;
+	for (size_t i = 0; i < tx->n; i++)
+		tx->effects[i].progress = RD_NOT_BEGUN;
 	line = text;
-	for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+	for (char *end; (end = memchr(line, '\n', len - (size_t)(line - text))); line = end + 1) {
 		*end = '\0';
-		take_event(tx, line);
+		/* Zeros are blocks that never reached the disk. */
+		if (strlen(line) == (size_t)(end - line))
+			take_event(tx, line);
 	}
-	tx->log = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-	if (tx->log < 0)
-		return rd_error_set(err, -errno, "cannot open '%s': %s", path, rd_strerror(errno));
-	/* Whatever stands there half written must not swallow the next event. */
-	if (*line && write(tx->log, "\n", 1) != 1)
-		return rd_error_set(err, -errno, "cannot write '%s': %s", path, rd_strerror(errno));
+	tx->log_len = line - text;
 	return 0;
+}
+
+static int open_log(struct rd_transaction *tx, struct rd_error *err)
+{
+	rd_auto_free char *path = rd_xasprintf("%s/log", tx->path);
+
+	tx->log = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	return tx->log < 0 ? rd_error_set(err, -errno, "cannot open '%s': %s", path, rd_strerror(errno)) : 0;
 }
 
 static int read_plan(struct rd_transaction *tx, struct rd_error *err)
@@ -696,6 +768,7 @@ static int read_plan(struct rd_transaction *tx, struct rd_error *err)
 		return rd_error_set(err, -EBADMSG, "'%s' is damaged", path);
 	r = rd_plan_from_json(json, &tx->plan, err);
 	tx->json = json;
+	tx->root = text_from(json, "root");
 	if (r == 0)
 		number_effects(tx);
 	return r;
@@ -750,6 +823,20 @@ int rd_transaction_list(const char *dir, struct rd_strv *ret)
 	return 0;
 }
 
+/* Of one whose plan cannot be read: does its log say that something was begun, and not how it ended? */
+static bool looks_interrupted(const char *dir, const char *id)
+{
+	struct rd_transaction *tx = new_transaction(dir, id);
+	rd_auto_free char *path = rd_xasprintf("%s/log", tx->path), *text = NULL;
+	size_t len;
+	bool begun = false;
+
+	if (read_log(tx, NULL) == 0 && !tx->finished && !tx->undone && !tx->broken && read_file(path, &text, &len, NULL) == 0)
+		begun = rd_str_has_prefix(text, "begun ");
+	rd_transaction_close(tx);
+	return begun;
+}
+
 char *rd_transaction_interrupted(const char *dir)
 {
 	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
@@ -760,8 +847,11 @@ char *rd_transaction_interrupted(const char *dir)
 		struct rd_transaction *tx;
 		enum rd_tx_state state;
 
-		if (rd_transaction_open(dir, ids.v[i], &tx, NULL) < 0)
+		if (rd_transaction_open(dir, ids.v[i], &tx, NULL) < 0) {
+			if (looks_interrupted(dir, ids.v[i]))
+				return rd_xstrdup(ids.v[i]);
 			continue;
+		}
 		state = rd_transaction_state(tx);
 		rd_transaction_close(tx);
 		if (state == RD_TX_INTERRUPTED)
@@ -770,15 +860,35 @@ char *rd_transaction_interrupted(const char *dir)
 	return NULL;
 }
 
+/* What the log said before the lock was had may be old: another may have come to its end, or undone all, since. */
 int rd_tx_lock(struct rd_transaction *tx, struct rd_error *err)
 {
-	return tx->lock >= 0 ? 0 : take_lock(tx, err);
+	int r;
+
+	if (tx->lock >= 0)
+		return 0;
+	r = take_lock(tx, err);
+	if (r == 0)
+		r = read_log(tx, err);
+	return r == 0 ? open_log(tx, err) : r;
+}
+
+/* What a cut line left would run into the next one. */
+static int drop_cut_line(struct rd_transaction *tx)
+{
+	struct stat st;
+
+	if (fstat(tx->log, &st) < 0)
+		return -errno;
+	return st.st_size > tx->log_len && ftruncate(tx->log, tx->log_len) < 0 ? -errno : 0;
 }
 
 int rd_tx_log(struct rd_transaction *tx, struct rd_error *err, const char *format, ...)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 	va_list ap;
+	ssize_t n;
+	int r;
 
 	va_start(ap, format);
 	rd_strbuf_vaddf(&sb, format, ap);
@@ -787,8 +897,16 @@ int rd_tx_log(struct rd_transaction *tx, struct rd_error *err, const char *forma
 		if (*c == '\n')
 			*c = ' ';
 	rd_strbuf_addc(&sb, '\n');
+	r = drop_cut_line(tx);
+	if (r < 0)
+		return rd_error_set(err, r, "cannot mend the log of transaction %s: %s", tx->id, rd_strerror(r));
 	/* One write: a crash leaves the line whole or cut, never mixed. */
-	if (write(tx->log, sb.buf, sb.len) != (ssize_t)sb.len || fdatasync(tx->log) < 0)
-		return rd_error_set(err, -EIO, "cannot write the log of transaction %s: %s", tx->id, rd_strerror(errno));
+	n = write(tx->log, sb.buf, sb.len);
+	if (n != (ssize_t)sb.len)
+		return rd_error_set(err, n < 0 ? -errno : -ENOSPC, "cannot write the log of transaction %s: %s", tx->id,
+		                    rd_strerror(n < 0 ? errno : ENOSPC));
+	tx->log_len += n;
+	if (fdatasync(tx->log) < 0)
+		return rd_error_set(err, -errno, "cannot write the log of transaction %s: %s", tx->id, rd_strerror(errno));
 	return 0;
 }

@@ -18,6 +18,7 @@
 
 /* A file that is larger is none of those that are edited here. */
 #define CONTENT_MAX ((off_t)64 << 20)
+#define ACL "system.posix_acl_access"
 
 static int open_root(const struct rd_sysroot *sr)
 {
@@ -26,37 +27,49 @@ static int open_root(const struct rd_sysroot *sr)
 	return fd < 0 ? -errno : fd;
 }
 
-/* One folder further down. A link is no folder here: O_NOFOLLOW makes it -ENOTDIR or -ELOOP. */
-static int step_down(int at, const char *name, bool make, bool *made)
+static int sync_folder(int dir)
 {
-	int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	rd_auto_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	*made = false;
+	if (fd < 0)
+		return -errno;
+	/* Some file systems have no sync of folders. */
+	return fsync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+/* One folder further down. A link is no folder here: O_NOFOLLOW makes it -ENOTDIR or -ELOOP. */
+static int step_down(int at, const char *name, bool make)
+{
+	int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r;
+
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOTDIR)
 		return -ELOOP;
 	if (errno != ENOENT || !make)
 		return -errno;
-	if (mkdirat(at, name, 0755) < 0)
+	/* Whatever the caller's umask, what others have to read stands in it. */
+	if (mkdirat(at, name, 0755) < 0 || fchmodat(at, name, 0755, 0) < 0)
 		return -errno;
-	*made = true;
+	r = sync_folder(at);
+	if (r < 0)
+		return r;
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
 /* The folder of a path, opened without following a link; *name is the last component. */
-static int open_parent(const struct rd_sysroot *sr, const char *path, struct rd_strv *ret_made, const char **name)
+static int open_parent(const struct rd_sysroot *sr, const char *path, bool make, const char **name)
 {
 	const char *last = strrchr(path, '/'), *at = path;
-	int fd = open_root(sr);
+	int fd;
 
-	if (*path != '/' || !last[1])
+	if (*path != '/' || !last[1] || rd_streq(last, "/.") || rd_streq(last, "/.."))
 		return -EINVAL;
 	*name = last + 1;
+	fd = open_root(sr);
 	while (fd >= 0 && at < last) {
 		rd_auto_free char *component = NULL;
-		bool made = false;
 		size_t n;
 		int next;
 
@@ -65,12 +78,10 @@ static int open_parent(const struct rd_sysroot *sr, const char *path, struct rd_
 		if (at >= last || !n)
 			break;
 		component = rd_xstrndup(at, n);
-		next = rd_streq(component, "..") ? -EINVAL : step_down(fd, component, ret_made, &made);
+		next = rd_streq(component, "..") ? -EINVAL : step_down(fd, component, make);
 		close(fd);
 		fd = next;
 		at += n;
-		if (made)
-			rd_strv_push_take(ret_made, rd_xstrndup(path, (size_t)(at - path)));
 	}
 	return fd;
 }
@@ -103,55 +114,71 @@ static int read_whole(int fd, off_t size, struct rd_image *image)
 	return 0;
 }
 
-static void add_xattr(struct rd_image *image, int fd, const char *name)
+/* The kernel itself measures a file's content into these. */
+static bool is_of_kernel(const char *xattr)
+{
+	return rd_streq(xattr, "security.ima") || rd_streq(xattr, "security.evm");
+}
+
+static int add_xattr(struct rd_image *image, int fd, const char *name)
 {
 	struct rd_image_xattr *x;
-	ssize_t len = fgetxattr(fd, name, NULL, 0);
+	ssize_t len = is_of_kernel(name) ? 0 : fgetxattr(fd, name, NULL, 0);
 	char *value;
 
-	if (len < 0)
-		return;
+	if (len < 0 || is_of_kernel(name))
+		return len < 0 && errno != ENODATA ? -errno : 0;
 	value = rd_xmalloc((size_t)len + 1);
 	len = fgetxattr(fd, name, value, (size_t)len);
 	if (len < 0) {
 		free(value);
-		return;
+		return -errno;
 	}
 	image->xattrs = rd_xreallocarray(image->xattrs, image->xattrs_n + 1, sizeof(*image->xattrs));
 	x = &image->xattrs[image->xattrs_n++];
 	*x = (struct rd_image_xattr){ rd_xstrdup(name), value, (size_t)len };
+	return 0;
 }
 
-static void read_xattrs(struct rd_image *image, int fd)
+/* An attribute that cannot be read could not be put back: a file without it is another file. */
+static int read_xattrs(struct rd_image *image, int fd)
 {
 	ssize_t len = flistxattr(fd, NULL, 0);
 	rd_auto_free char *names = len > 0 ? rd_xmalloc((size_t)len + 1) : NULL;
+	int r = 0;
 
 	if (!names)
-		return;
+		return len < 0 && errno != EOPNOTSUPP && errno != ENOSYS ? -errno : 0;
 	len = flistxattr(fd, names, (size_t)len);
 	if (len < 0)
-		return;
+		return -errno;
 	names[len] = '\0';
-	for (const char *name = names; name < names + len; name += strlen(name) + 1)
-		add_xattr(image, fd, name);
+	for (const char *name = names; name < names + len && r == 0; name += strlen(name) + 1)
+		r = add_xattr(image, fd, name);
+	return r;
 }
 
-static int capture_file(int dir, const char *name, const struct stat *st, struct rd_image *image)
+/* What is opened is what is looked at: the name may have become something else since it was found to be a file. */
+static int capture_file(int dir, const char *name, struct rd_image *image)
 {
-	rd_auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	rd_auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int r;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (st->st_size > CONTENT_MAX)
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (st.st_size > CONTENT_MAX)
 		return -EFBIG;
 	image->kind = RD_IMAGE_FILE;
-	image->mode = st->st_mode & 07777;
-	image->uid = st->st_uid;
-	image->gid = st->st_gid;
-	image->mtime = st->st_mtim;
-	read_xattrs(image, fd);
-	return read_whole(fd, st->st_size, image);
+	image->mode = st.st_mode & 07777;
+	image->uid = st.st_uid;
+	image->gid = st.st_gid;
+	image->mtime = st.st_mtim;
+	image->links = (unsigned)st.st_nlink;
+	r = read_xattrs(image, fd);
+	return r < 0 ? r : read_whole(fd, st.st_size, image);
 }
 
 static int capture_link(int dir, const char *name, struct rd_image *image)
@@ -175,7 +202,7 @@ int rd_edit_capture(struct rd_sysroot *sr, const char *path, struct rd_image *re
 	struct stat st;
 	int r = 0;
 
-	dir = open_parent(sr, path, NULL, &name);
+	dir = open_parent(sr, path, false, &name);
 	if (dir == -ENOENT) {
 		*ret = image;
 		return 0;
@@ -185,14 +212,15 @@ int rd_edit_capture(struct rd_sysroot *sr, const char *path, struct rd_image *re
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		r = errno == ENOENT ? 0 : -errno;
 	else if (S_ISREG(st.st_mode))
-		r = capture_file(dir, name, &st, &image);
+		r = capture_file(dir, name, &image);
 	else if (S_ISLNK(st.st_mode))
 		r = capture_link(dir, name, &image);
 	else
 		r = -EINVAL;
 	if (r < 0) {
 		rd_image_release(&image);
-		return fail(err, r, "cannot read", path);
+		return r == -EINVAL ? rd_error_set(err, r, "'%s' is neither a file nor a link", path)
+		                    : fail(err, r, "cannot read", path);
 	}
 	*ret = image;
 	return 0;
@@ -241,6 +269,14 @@ static int set_xattr(int fd, const struct rd_image_xattr *x)
 	return -errno;
 }
 
+static bool has_xattr(const struct rd_image *image, const char *name)
+{
+	for (size_t i = 0; i < image->xattrs_n; i++)
+		if (rd_streq(image->xattrs[i].name, name))
+			return true;
+	return false;
+}
+
 static int fill_file(int fd, const struct rd_image *image)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, image->mtime };
@@ -252,6 +288,9 @@ static int fill_file(int fd, const struct rd_image *image)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if ((st.st_uid != image->uid || st.st_gid != image->gid) && fchown(fd, image->uid, image->gid) < 0)
+		return -errno;
+	/* A folder's default ACL gives a new file one that this file does not have. */
+	if (!has_xattr(image, ACL) && fremovexattr(fd, ACL) < 0 && errno != ENODATA && errno != EOPNOTSUPP)
 		return -errno;
 	if (fchmod(fd, image->mode) < 0)
 		return -errno;
@@ -298,25 +337,15 @@ static int remove_name(int dir, const char *name)
 	return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static int sync_folder(int dir)
-{
-	rd_auto_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	/* Some file systems have no sync of folders. */
-	return fsync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
-}
-
-int rd_edit_put(struct rd_sysroot *sr, const char *path, const struct rd_image *image, const char *tag,
-                struct rd_strv *ret_made, struct rd_error *err)
+int rd_edit_put(struct rd_sysroot *sr, const char *path, const struct rd_image *image, const char *tag, bool make,
+                struct rd_error *err)
 {
 	rd_auto_free char *temporary = NULL;
 	rd_auto_close int dir = -1;
 	const char *name;
 	int r;
 
-	dir = open_parent(sr, path, image->kind == RD_IMAGE_NONE ? NULL : ret_made, &name);
+	dir = open_parent(sr, path, make && image->kind != RD_IMAGE_NONE, &name);
 	if (dir == -ENOENT && image->kind == RD_IMAGE_NONE)
 		return 0;
 	if (dir < 0)
@@ -333,13 +362,38 @@ int rd_edit_put(struct rd_sysroot *sr, const char *path, const struct rd_image *
 	return r < 0 ? fail(err, r, "cannot write", path) : 0;
 }
 
+int rd_edit_missing(struct rd_sysroot *sr, const char *path, struct rd_strv *ret, struct rd_error *err)
+{
+	rd_auto_close int fd = open_root(sr);
+
+	if (fd < 0 || *path != '/')
+		return fail(err, fd < 0 ? fd : -EINVAL, "cannot look at", path);
+	for (const char *at = path + 1, *slash; (slash = strchr(at, '/')); at = slash + 1) {
+		rd_auto_free char *name = rd_xstrndup(at, (size_t)(slash - at));
+		int next;
+
+		if (slash == at)
+			continue;
+		next = ret->n ? -ENOENT : step_down(fd, name, false);
+		if (next == -ENOENT) {
+			rd_strv_push_take(ret, rd_xstrndup(path, (size_t)(slash - path)));
+			continue;
+		}
+		if (next < 0)
+			return fail(err, next, "cannot look at", path);
+		close(fd);
+		fd = next;
+	}
+	return 0;
+}
+
 int rd_edit_value(struct rd_sysroot *sr, const char *path, const char *value, struct rd_error *err)
 {
 	rd_auto_close int dir = -1, fd = -1;
 	const char *name;
 	int r;
 
-	dir = open_parent(sr, path, NULL, &name);
+	dir = open_parent(sr, path, false, &name);
 	if (dir < 0)
 		return fail(err, dir, "cannot write", path);
 	/* On a tree the value is a plain file, and what was longer there must not stay behind. */
@@ -358,7 +412,7 @@ void rd_edit_sweep(struct rd_sysroot *sr, const char *path, const char *tag)
 	rd_auto_close int dir = -1;
 	const char *name;
 
-	dir = open_parent(sr, path, NULL, &name);
+	dir = open_parent(sr, path, false, &name);
 	if (dir < 0)
 		return;
 	temporary = temporary_name(name, tag);
@@ -370,10 +424,12 @@ int rd_edit_rmdir(struct rd_sysroot *sr, const char *path)
 	rd_auto_close int dir = -1;
 	const char *name;
 
-	dir = open_parent(sr, path, NULL, &name);
+	dir = open_parent(sr, path, false, &name);
 	if (dir < 0)
 		return dir == -ENOENT ? 0 : dir;
-	return unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
+	if (unlinkat(dir, name, AT_REMOVEDIR) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return sync_folder(dir);
 }
 
 int rd_edit_owner(struct rd_sysroot *sr, const char *path, uid_t *ret_uid, gid_t *ret_gid, struct rd_error *err)
@@ -382,7 +438,7 @@ int rd_edit_owner(struct rd_sysroot *sr, const char *path, uid_t *ret_uid, gid_t
 	const char *name;
 	struct stat st;
 
-	dir = open_parent(sr, path, NULL, &name);
+	dir = open_parent(sr, path, false, &name);
 	if (dir < 0)
 		return fail(err, dir, "cannot look at", path);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)

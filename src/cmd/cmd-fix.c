@@ -15,6 +15,10 @@
 #include "rocm-doctor/transaction.h"
 #include "util/cleanup.h"
 #include "util/str.h"
+#include "util/strv.h"
+#include "util/xalloc.h"
+
+RD_DEFINE_CLEANUP(sysroot, struct rd_sysroot, rd_sysroot_free)
 
 static const struct {
 	const char *format;
@@ -93,27 +97,21 @@ struct rd_tx_listener rd_app_listener(const struct rd_app *app)
 	return (struct rd_tx_listener){ app->verbosity < 0 ? NULL : tell_step, app->verbosity < 1 ? NULL : tell_output };
 }
 
-/* What an earlier run left half done is brought back before anything new begins. */
-static int recover(const struct rd_app *app, const char *dir)
+static int bring_back(const struct rd_app *app, const char *dir, const char *id)
 {
-	rd_auto_free char *id = rd_transaction_interrupted(dir);
+	rd_auto(rd_cleanup_sysroot) struct rd_sysroot *sysroot = NULL;
 	struct rd_tx_listener listener = rd_app_listener(app);
 	struct rd_transaction *tx = NULL;
 	struct rd_error err = RD_ERROR_INIT;
-	int r;
+	int r = rd_sysroot_open("/", &sysroot, &err);
 
-	if (!id)
-		return 0;
-	if (app->dry_run) {
-		fprintf(stderr, "rocm-doctor fix: transaction %s was interrupted; the next fix or undo brings it back first\n",
-		        id);
-		return 0;
-	}
-	r = rd_transaction_open(dir, id, &tx, &err);
 	if (r == 0)
-		r = rd_transaction_undo(tx, app->sysroot, false, &listener, &err);
+		r = rd_transaction_open(dir, id, &tx, &err);
+	if (r == 0)
+		r = rd_transaction_undo(tx, sysroot, false, &listener, &err);
 	rd_transaction_close(tx);
-	if (r == 0) {
+	if (r == 0 || r == -EALREADY) {
+		rd_error_clear(&err);
 		printf("Transaction %s had been interrupted and was brought back.\n", id);
 		return 0;
 	}
@@ -123,40 +121,67 @@ static int recover(const struct rd_app *app, const char *dir)
 	return r == -ENOTRECOVERABLE ? RD_EXIT_LEFT : RD_EXIT_BROKEN;
 }
 
-static bool is_found(const struct rd_diagnosis *d, const char *id)
+/* What an earlier run left half done is brought back before anything is looked at. */
+static int recover(const struct rd_app *app, const char *dir)
+{
+	int status = 0;
+
+	while (!status) {
+		rd_auto_free char *id = rd_transaction_interrupted(dir), *question = NULL;
+
+		if (!id)
+			return 0;
+		if (app->dry_run) {
+			fprintf(stderr,
+			        "rocm-doctor fix: transaction %s was interrupted; the next fix or undo brings it back first\n",
+			        id);
+			return 0;
+		}
+		question = rd_xasprintf("Transaction %s was interrupted. Bring back what it changed?", id);
+		status = rd_app_confirm(app, question);
+		if (!status)
+			status = bring_back(app, dir, id);
+	}
+	return status;
+}
+
+/* "gone", "remains", or that it cannot be told any more. */
+static const char *what_became_of(const struct rd_diagnosis *d, const char *id)
 {
 	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(d, f));)
 		if (rd_streq(f->rule->id, id))
-			return true;
-	return false;
+			return "remains";
+	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next_unknown(d, f));)
+		if (rd_streq(f->rule->id, id))
+			return "unknown";
+	return "gone";
 }
 
-/* A fix counts as done when its finding is gone. Returns how many are still there. */
+static void collect_findings(const struct rd_plan *plan, struct rd_strv *ret)
+{
+	for (size_t i = 0; i < plan->reboot_at; i++)
+		for (size_t j = 0; j < plan->steps[i]->findings_n; j++)
+			rd_strv_push_unique(ret, plan->steps[i]->findings[j]);
+}
+
+/* A fix counts as done when its finding is gone. Returns how many are not. */
 static size_t look_again(struct rd_app *app, const struct rd_plan *plan)
 {
+	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
 	struct rd_diagnosis *d;
 	size_t left = 0;
 
+	collect_findings(plan, &ids);
 	app->facts = rd_fact_free(app->facts);
 	app->sysroot = rd_sysroot_free(app->sysroot);
 	if (rd_app_probe(app))
-		return 1;
+		return ids.n;
 	d = rd_diagnose(app->knowledge, app->facts, app->profile);
-	for (size_t i = 0; i < plan->reboot_at; i++) {
-		const struct rd_step *step = plan->steps[i];
+	for (size_t i = 0; i < ids.n; i++) {
+		const char *now = what_became_of(d, ids.v[i]);
 
-		for (size_t j = 0; j < step->findings_n; j++) {
-			bool seen = false;
-
-			for (size_t k = 0; k < i && !seen; k++)
-				for (size_t l = 0; l < plan->steps[k]->findings_n && !seen; l++)
-					seen = rd_streq(plan->steps[k]->findings[l], step->findings[j]);
-			if (seen)
-				continue;
-			if (is_found(d, step->findings[j]))
-				left++;
-			printf("%-9s %s\n", is_found(d, step->findings[j]) ? "remains" : "gone", step->findings[j]);
-		}
+		left += !rd_streq(now, "gone");
+		printf("%-9s %s\n", now, ids.v[i]);
 	}
 	rd_diagnosis_free(d);
 	return left;
@@ -220,8 +245,7 @@ static int confirm_and_apply(struct rd_app *app, struct rd_plan *plan, const cha
 		rd_plan_free(plan);
 		return rd_app_fail(app, RD_EXIT_BROKEN, "this plan may download, and --no-network forbids it");
 	}
-	if (asprintf(&question, "Apply %zu step%s?", plan->reboot_at, plan->reboot_at == 1 ? "" : "s") < 0)
-		abort();
+	question = rd_xasprintf("Apply %zu step%s?", plan->reboot_at, plan->reboot_at == 1 ? "" : "s");
 	status = rd_app_confirm(app, question);
 	if (status) {
 		rd_plan_free(plan);
@@ -266,9 +290,10 @@ int cmd_fix(struct rd_app *app, int argc, char *argv[])
 		status = rd_app_check_patterns(app, "--only", &app->only);
 	if (!status)
 		status = rd_app_check_patterns(app, "--skip", &app->skip);
+	/* A tree or a snapshot has no transactions here. */
+	if (!status && (!app->root || rd_streq(app->root, "/")))
+		status = recover(app, dir);
 	if (!status)
 		status = rd_app_probe(app);
-	if (!status)
-		status = recover(app, dir);
 	return status ? status : plan_and_apply(app, dir);
 }

@@ -77,6 +77,10 @@ static int undo(struct rd_app *app, struct rd_transaction *tx)
 	struct rd_error err = RD_ERROR_INIT;
 	int r, status;
 
+	if (rd_transaction_state(tx) == RD_TX_UNDONE) {
+		puts("It is undone already.");
+		return RD_EXIT_OK;
+	}
 	show_what(tx);
 	if (app->dry_run)
 		return RD_EXIT_OK;

@@ -68,6 +68,22 @@ struct rd_user {
 int rd_sysroot_open(const char *path, struct rd_sysroot **ret, struct rd_error *err) RD_MUST_CHECK;
 struct rd_sysroot *rd_sysroot_free(struct rd_sysroot *sr);
 
+/*
+ * rd_sysroot_open_process - a running process (--pid): its mounts, environment, credentials and limits, on this kernel
+ *
+ * "/proc/self" is the process. Returns 0, -ENOENT for no such process, -EACCES where its root may not be read.
+ */
+int rd_sysroot_open_process(unsigned pid, struct rd_sysroot **ret, struct rd_error *err) RD_MUST_CHECK;
+/* The process of such a sysroot, else 0. */
+unsigned rd_sysroot_pid(const struct rd_sysroot *sr);
+/*
+ * rd_container_find - the main process of a container by its name or (the beginning of) its id
+ *
+ * By the cgroups of the running processes; names from the state of docker and podman where that can be read. Returns 0,
+ * -ENOENT with the reason, or -EEXIST where several fit.
+ */
+int rd_container_find(const char *name, unsigned *ret_pid, struct rd_error *err) RD_MUST_CHECK;
+
 /* True for the running system: only then may the kernel be asked beside files (uname, open of a node, statvfs). */
 bool rd_sysroot_is_live(const struct rd_sysroot *sr);
 

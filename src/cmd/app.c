@@ -103,8 +103,12 @@ static int check_pythons(const struct rd_app *app)
 int rd_app_open_root(struct rd_app *app)
 {
 	struct rd_error err = RD_ERROR_INIT;
-	const char *root = app->root ? app->root : "/";
-	int r = rd_sysroot_open(root, &app->sysroot, &err);
+	unsigned pid = app->pid;
+	int r = app->container ? rd_container_find(app->container, &pid, &err) : 0;
+
+	if (r >= 0)
+		r = pid ? rd_sysroot_open_process(pid, &app->sysroot, &err)
+		        : rd_sysroot_open(app->root ? app->root : "/", &app->sysroot, &err);
 
 	if (r >= 0 && app->user)
 		r = rd_sysroot_set_user(app->sysroot, app->user, &err);

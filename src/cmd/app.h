@@ -55,7 +55,8 @@ enum rd_color { RD_COLOR_AUTO, RD_COLOR_ALWAYS, RD_COLOR_NEVER };
 struct rd_app {
 	const struct rd_command *command;
 	/* probing */
-	const char *root, *user;
+	const char *root, *user, *container;
+	unsigned pid;
 	struct rd_strv pythons, rule_dirs;
 	bool network;
 	/* output */

@@ -281,8 +281,9 @@ int cmd_fix(struct rd_app *app, int argc, char *argv[])
 
 	if (argc > 0)
 		return rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here; --only names what to mend", argv[0]);
-	if (!app->dry_run && app->root && !rd_streq(app->root, "/"))
-		return rd_app_fail(app, RD_EXIT_USAGE, "only the running system is changed; with --root give --dry-run");
+	if (!app->dry_run && ((app->root && !rd_streq(app->root, "/")) || app->pid || app->container))
+		return rd_app_fail(app, RD_EXIT_USAGE,
+		                   "only the running system is changed; with --root, --pid and --container give --dry-run");
 	if (!app->dry_run && !rd_app_wants(app, "text"))
 		return rd_app_fail(app, RD_EXIT_USAGE, "--format %s is for --dry-run", app->format);
 	status = rd_app_load_knowledge(app);

@@ -14,6 +14,22 @@ static int set_root(struct rd_app *app, const char *value)
 	return 0;
 }
 
+static int set_pid(struct rd_app *app, const char *value)
+{
+	uint64_t pid;
+
+	if (rd_str_to_u64(value, 10, &pid) < 0 || !pid || pid > INT32_MAX)
+		return rd_app_fail(app, -EINVAL, "--pid wants the number of a process, not '%s'", value);
+	app->pid = (unsigned)pid;
+	return 0;
+}
+
+static int set_container(struct rd_app *app, const char *value)
+{
+	app->container = value;
+	return 0;
+}
+
 static int set_user(struct rd_app *app, const char *value)
 {
 	app->user = value;
@@ -222,6 +238,8 @@ const struct rd_option rd_common_options[] = {
 
 const struct rd_option rd_probing_options[] = {
 	{ "root", 0, "DIR", "read this tree instead of /", set_root },
+	{ "pid", 0, "PID", "examine a running process: its root, environment and credentials", set_pid },
+	{ "container", 0, "NAME", "the same for the main process of a container (a name, or an id)", set_container },
 	{ "user", 0, "NAME", "judge permissions for this user", set_user },
 	{ "python", 0, "PATH", "an interpreter or environment to examine; repeatable, replaces discovery", add_python },
 	{ "network", 0, NULL, "allow network look-ups (none is made without it)", set_network },

@@ -20,6 +20,8 @@ struct rd_sysroot {
 	char *dir;
 	bool live;
 	int fd;         /* of the root, O_PATH; -1 when live */
+	unsigned pid;   /* of the process whose root it is; 0: none */
+	int process;    /* its folder in /proc, O_PATH; -1: none */
 	bool walk_only; /* openat2 is refused here */
 	struct rd_manifest *manifest;
 	struct rd_guard *guard;
@@ -64,3 +66,14 @@ int rd_user_by_name(struct rd_sysroot *sr, const char *name, struct rd_user *ret
 int rd_overlay_find(const struct rd_sysroot *sr, const char *path, const char **ret);
 /* Add and drop the names that the overlay has right below a folder; true where it adds any. */
 bool rd_overlay_names(const struct rd_sysroot *sr, const char *dir, struct rd_strv *names);
+
+/* process.c */
+/* What "/proc/self/..." is for the process; -EXDEV for any other path, or without a process. */
+int rd_process_open(const struct rd_sysroot *sr, const char *path, int flags) RD_MUST_CHECK;
+
+/* sysroot.c: with nothing open */
+struct rd_sysroot *rd_sysroot_new(void);
+
+/* user.c: groups by number, and names from the files of the root */
+void rd_user_set_groups(struct rd_user *user, const uint32_t *gids, size_t n);
+void rd_user_name(struct rd_sysroot *sr, struct rd_user *user);

@@ -95,16 +95,23 @@ static int load_manifest(struct rd_sysroot *sr, struct rd_error *err)
 	return r;
 }
 
-int rd_sysroot_open(const char *path, struct rd_sysroot **ret, struct rd_error *err)
+struct rd_sysroot *rd_sysroot_new(void)
 {
 	struct rd_sysroot *sr = rd_xcalloc(1, sizeof(*sr));
+
+	sr->fd = sr->process = -1;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(sr->told); i++)
+		sr->told[i] = -1;
+	return sr;
+}
+
+int rd_sysroot_open(const char *path, struct rd_sysroot **ret, struct rd_error *err)
+{
+	struct rd_sysroot *sr = rd_sysroot_new();
 	int r = 0;
 
 	sr->dir = rd_xstrdup(path);
 	sr->live = *path && strspn(path, "/") == strlen(path);
-	sr->fd = -1;
-	for (size_t i = 0; i < RD_ARRAY_SIZE(sr->told); i++)
-		sr->told[i] = -1;
 	if (!sr->live) {
 		sr->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		r = sr->fd < 0 ? -errno : 0;
@@ -133,6 +140,8 @@ struct rd_sysroot *rd_sysroot_free(struct rd_sysroot *sr)
 	free(sr->uname.machine);
 	if (sr->fd >= 0)
 		close(sr->fd);
+	if (sr->process >= 0)
+		close(sr->process);
 	free(sr->dir);
 	free(sr);
 	return NULL;
@@ -704,7 +713,8 @@ int rd_sysroot_kmsg(struct rd_sysroot *sr, char **ret)
 {
 	int r;
 
-	if (sr->live)
+	/* A process, in a container or not, runs on this kernel. */
+	if (sr->live || sr->pid)
 		return rd_live_kmsg(ret);
 	if (sr->manifest && sr->manifest->kmsg) {
 		*ret = rd_xstrdup(sr->manifest->kmsg);
@@ -716,11 +726,15 @@ int rd_sysroot_kmsg(struct rd_sysroot *sr, char **ret)
 
 int rd_sysroot_fs_free(struct rd_sysroot *sr, uint64_t *ret_free, uint64_t *ret_size, const char *path)
 {
+	rd_auto_close int fd = -1;
 	struct statvfs st;
 
-	if (!sr->live)
+	if (!sr->live && !sr->pid)
 		return -ENODATA;
-	if (statvfs(path, &st) < 0)
+	fd = rd_tree_open(sr, path, O_PATH);
+	if (fd < 0)
+		return fd;
+	if (fstatvfs(fd, &st) < 0)
 		return -errno;
 	*ret_free = (uint64_t)st.f_bavail * st.f_frsize;
 	*ret_size = (uint64_t)st.f_blocks * st.f_frsize;

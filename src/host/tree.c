@@ -148,6 +148,9 @@ int rd_tree_open(struct rd_sysroot *sr, const char *path, int flags)
 		r = open(path, flags);
 		return r < 0 ? -errno : r;
 	}
+	r = rd_process_open(sr, path, flags);
+	if (r != -EXDEV)
+		return r;
 	if (!sr->walk_only) {
 		r = kernel_open(sr, path, flags);
 		if (!is_refusal(r))

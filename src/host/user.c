@@ -186,3 +186,24 @@ int rd_user_live(struct rd_sysroot *sr, struct rd_user *ret)
 		return caller(sr, ret);
 	return rd_user_by_name(sr, name, ret);
 }
+
+void rd_user_set_groups(struct rd_user *user, const uint32_t *gids, size_t n)
+{
+	add_group(user, user->gid, NULL);
+	for (size_t i = 0; i < n; i++)
+		add_group(user, gids[i], NULL);
+	sort_groups(user);
+}
+
+void rd_user_name(struct rd_sysroot *sr, struct rd_user *user)
+{
+	rd_auto(rd_cleanup_accounts) struct rd_accounts *accounts = NULL;
+	const struct rd_account *account;
+
+	if (rd_accounts_read(sr, &accounts) < 0)
+		return;
+	account = rd_accounts_by_uid(accounts, user->uid);
+	if (account && !user->name)
+		user->name = rd_xstrdup(account->name);
+	name_groups(user, accounts);
+}

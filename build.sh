@@ -43,7 +43,7 @@ deps() {
 		packages=$(missing $apt_build ${1:+$apt_test})
 		[ -n "$packages" ] || return 0
 		echo "installing:" $packages
-		as_root apt-get -q -o DPkg::Lock::Timeout=300 update
+		as_root apt-get -q -o DPkg::Lock::Timeout=300 update || echo "some lists could not be fetched"
 		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy -o DPkg::Lock::Timeout=300 install \
 			--no-install-recommends $packages
 	elif command -v dnf > /dev/null; then

@@ -53,12 +53,11 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	if (!known || !fix_has_line(known, path))
 		rd_step_run(step, (const char *const[]){ tool, "--install", link, name, path, "100", NULL },
 		            (const char *const[]){ tool, "--remove", name, path, NULL });
-	/* One by hand, or by another's priority, does not give way to the new one by itself. */
-	if (known && now && (rd_str_has_prefix(known, "manual") || fix_has_line(known, path)))
+	/* What is chosen by hand, or has a priority as high, does not give way by itself. */
+	if (known && now)
 		rd_step_run(step, (const char *const[]){ tool, "--set", name, path, NULL },
-		            rd_str_has_prefix(known, "manual") && fix_has_line(known, now)
-		                    ? (const char *const[]){ tool, "--set", name, now, NULL }
-		                    : (const char *const[]){ tool, "--auto", name, NULL });
+		            rd_str_has_prefix(known, "manual") ? (const char *const[]){ tool, "--set", name, now, NULL }
+		                                               : (const char *const[]){ tool, "--auto", name, NULL });
 	return 0;
 }
 

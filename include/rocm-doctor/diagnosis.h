@@ -26,9 +26,9 @@ struct rd_finding {
 	const struct rd_rule *rule;
 	enum rd_severity severity; /* the rule's, or what the profile makes of it */
 	enum rd_role role;
-	enum rd_tri state; /* TRUE: a finding; UNKNOWN: undetermined or masked */
-	bool masked;       /* unknown, and a true cause stands above it */
-	char *subject;     /* NULL: the host */
+	enum rd_tri state;            /* TRUE: a finding; UNKNOWN: undetermined or masked */
+	bool masked;                  /* unknown, and a true cause stands above it */
+	char *subject;                /* NULL: the host */
 	const struct rd_fact **items; /* of for_each that it is about; none for a rule of the host */
 	size_t items_n;
 	char *title, *detail;

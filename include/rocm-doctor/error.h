@@ -8,7 +8,10 @@ struct rd_error {
 	char *message;
 };
 
-#define RD_ERROR_INIT { 0, NULL }
+#define RD_ERROR_INIT \
+	{ \
+		0, NULL \
+	}
 
 /*
  * rd_error_set - record an error and return its code

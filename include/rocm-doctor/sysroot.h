@@ -54,7 +54,7 @@ struct rd_user {
 	struct rd_user_group {
 		uint32_t gid;
 		char *name; /* NULL where no name belongs to the gid */
-	} *groups;      /* effective: primary and supplementary */
+	} * groups;         /* effective: primary and supplementary */
 	size_t groups_n;
 };
 
@@ -166,7 +166,8 @@ int rd_sysroot_uname(struct rd_sysroot *sr, const struct rd_uname **ret) RD_MUST
 int rd_sysroot_user(struct rd_sysroot *sr, const struct rd_user **ret) RD_MUST_CHECK;
 int rd_sysroot_memlock(struct rd_sysroot *sr, int64_t *ret) RD_MUST_CHECK; /* bytes; INT64_MAX: no limit */
 int rd_sysroot_kmsg(struct rd_sysroot *sr, char **ret) RD_MUST_CHECK;      /* lines as dmesg prints them */
-int rd_sysroot_fs_free(struct rd_sysroot *sr, uint64_t *ret_free, uint64_t *ret_size, const char *path) RD_MUST_CHECK; /* bytes */
+int rd_sysroot_fs_free(struct rd_sysroot *sr, uint64_t *ret_free, uint64_t *ret_size,
+                       const char *path) RD_MUST_CHECK; /* bytes */
 
 /*
  * rd_sysroot_getenv - a variable of the examined process

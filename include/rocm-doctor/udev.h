@@ -15,7 +15,7 @@ struct rd_sysroot;
  * Returns 0; -ENOENT where udev knows nothing of it.
  */
 int rd_udev_tags(struct rd_sysroot *sr, unsigned major, unsigned minor, struct rd_strv *ret_tags,
-		 struct rd_strv *ret_properties) RD_MUST_CHECK;
+                 struct rd_strv *ret_properties) RD_MUST_CHECK;
 
 struct rd_udev_rules;
 

@@ -53,8 +53,7 @@ static const cJSON *row_of(const struct rd_knowledge *knowledge, const char *gfx
 	const cJSON *table = knowledge ? rd_knowledge_table(knowledge, "firmware") : NULL;
 	const cJSON *row;
 
-	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "files"))
-	{
+	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(table, "files")) {
 		const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "gfx"));
 
 		if (name && rd_streq(name, gfx))
@@ -69,8 +68,7 @@ static void judge_gpu(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const struc
 	rd_auto_strv struct rd_strv named = RD_STRV_INIT;
 	const cJSON *file;
 
-	cJSON_ArrayForEach(file, cJSON_GetObjectItemCaseSensitive(row, "any_of"))
-	{
+	cJSON_ArrayForEach (file, cJSON_GetObjectItemCaseSensitive(row, "any_of")) {
 		const char *name = cJSON_GetStringValue(file);
 		int r;
 

@@ -61,15 +61,13 @@ static void load(const cJSON *table, struct signatures *ret)
 {
 	const cJSON *row, *word;
 
-	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "signatures"))
-	{
+	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(table, "signatures")) {
 		struct signature s = { .id = text_of(row, "id"), .severity = text_of(row, "severity"), .needs = RD_STRV_INIT };
 
 		if (!s.id[0] || regcomp(&s.regex, text_of(row, "regex"), REG_EXTENDED | REG_NOSUB) != 0)
 			continue;
 		s.of_gpu = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "of_gpu"));
-		cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(row, "needs"))
-		{
+		cJSON_ArrayForEach (word, cJSON_GetObjectItemCaseSensitive(row, "needs")) {
 			if (cJSON_IsString(word))
 				rd_strv_push(&s.needs, word->valuestring);
 		}

@@ -14,8 +14,7 @@ static int check_keys(const cJSON *json, const char *where, const char *origin, 
 	const cJSON *child;
 	size_t index = 0;
 
-	cJSON_ArrayForEach(child, json)
-	{
+	cJSON_ArrayForEach (child, json) {
 		rd_auto_free char *below =
 			child->string ? rd_xasprintf("%s/%s", where, child->string) : rd_xasprintf("%s/%zu", where, index);
 		int r;

@@ -180,7 +180,7 @@ static void put_fix(struct rd_knowledge *k, struct rd_fix *fix)
 }
 
 static bool put_record(struct rd_knowledge *k, const cJSON *json, const char *kind, const char *origin, const char *where,
-		       struct rd_error *err)
+                       struct rd_error *err)
 {
 	struct rd_rule *rule;
 	struct rd_fix *fix;
@@ -211,13 +211,11 @@ static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, 
 	records = cJSON_GetObjectItemCaseSensitive(file->json, kind);
 	if (!cJSON_IsArray(records))
 		return rd_error_set(err, -EINVAL, "%s: /%s: an array is wanted", origin, kind);
-	cJSON_ArrayForEach(child, file->json)
-	{
+	cJSON_ArrayForEach (child, file->json) {
 		if (!rd_streq(child->string, "schema") && !rd_streq(child->string, kind))
 			return rd_error_set(err, -EINVAL, "%s: /%s: no such key in a file of %s", origin, child->string, kind);
 	}
-	cJSON_ArrayForEach(child, records)
-	{
+	cJSON_ArrayForEach (child, records) {
 		rd_auto_free char *where = rd_xasprintf("/%s/%zu", kind, index++);
 
 		if (!put_record(k, child, kind, origin, where, err))

@@ -143,8 +143,7 @@ static int count_strings(const struct parse *p, const char *key, const cJSON *js
 	}
 	if (!cJSON_IsArray(json))
 		return fail(p, key, "a string or an array of strings is wanted");
-	cJSON_ArrayForEach(child, json)
-	{
+	cJSON_ArrayForEach (child, json) {
 		if (!cJSON_IsString(child))
 			return fail(p, key, "the array has something that is no string");
 		++*ret;
@@ -321,8 +320,7 @@ static int check_known_keys(const struct parse *p, const cJSON *json)
 {
 	const cJSON *child;
 
-	cJSON_ArrayForEach(child, json)
-	{
+	cJSON_ArrayForEach (child, json) {
 		bool known = false;
 
 		for (size_t i = 0; i < RD_ARRAY_SIZE(keys) && !known; i++)

@@ -187,8 +187,7 @@ static int object_from_json(struct rd_fact *at, const char *prefix, const cJSON 
 {
 	const cJSON *child;
 
-	cJSON_ArrayForEach(child, json)
-	{
+	cJSON_ArrayForEach (child, json) {
 		const struct rd_schema *below = rd_schema_child(schema, child->string);
 		char *path = rd_xasprintf("%s%s%s", prefix, *prefix ? "." : "", child->string);
 		int r;
@@ -215,8 +214,7 @@ static int list_from_json(struct rd_fact *at, const char *path, const cJSON *jso
 	int r = 0;
 
 	rd_fact_set_list(at, path, "test");
-	cJSON_ArrayForEach(child, json)
-	{
+	cJSON_ArrayForEach (child, json) {
 		if (schema->kind == RD_STRS && cJSON_IsString(child))
 			rd_fact_append_str(at, path, child->valuestring, "test");
 		else if (schema->kind == RD_LIST && cJSON_IsObject(child))

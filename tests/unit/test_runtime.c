@@ -480,15 +480,23 @@ static void an_override_is_three_numbers_and_nothing_behind_them(void **state)
 	static const struct {
 		const char *value, *gfx;
 		bool valid;
+		const char *meant;
 	} cases[] = {
-		{ "10.3.0", "gfx1030", true },
-		{ "9.0.10", "gfx90a", true },
-		{ "9.4.2", "gfx942", true },
-		{ "gfx1030", "", false },
-		{ "10.3", "", false },
-		{ "10.3.0 ", "", false },
-		{ "", "", false },
-		{ "11.0.0.0", "", false },
+		{ "10.3.0", "gfx1030", true, "10.3.0" },
+		{ "9.0.10", "gfx90a", true, "9.0.10" },
+		{ "9.4.2", "gfx942", true, "9.4.2" },
+		{ "gfx1030", "", false, "10.3.0" },
+		{ "gfx90a", "", false, "9.0.10" },
+		{ "1100", "", false, "11.0.0" },
+		{ "v11.0.0", "", false, "11.0.0" },
+		{ "10.3", "", false, "10.3.0" },
+		{ "10.3.0 ", "", false, "10.3.0" },
+		{ "gfx", "", false, "" },
+		{ "10.x", "", false, "" },
+		{ "rdna2", "", false, "" },
+		{ "99.0.0 x", "", false, "" },
+		{ "", "", false, "" },
+		{ "11.0.0.0", "", false, "" },
 	};
 
 	(void)state;
@@ -505,6 +513,7 @@ static void an_override_is_three_numbers_and_nothing_behind_them(void **state)
 		assert_true(rd_fact_get_bool(h->facts, "runtime.override.set"));
 		assert_int_equal(rd_fact_get_bool(h->facts, "runtime.override.valid"), cases[i].valid);
 		assert_string_equal(str(h, "runtime.override.gfx"), cases[i].gfx);
+		assert_string_equal(str(h, "runtime.override.meant"), cases[i].meant);
 		tear_down(&one);
 	}
 }
@@ -532,6 +541,22 @@ static void add_gpus(struct host *h, unsigned n)
 		snprintf(text, sizeof(text), "GPU-%016x", 0xabc0 + i);
 		rd_fact_set_str(gpu, "kfd.uuid", text, "test");
 	}
+}
+
+/* Two cards, one of two partitions, and the processor's own GPU between them. */
+static void the_cards_are_named_so_that_only_they_are_left(void **state)
+{
+	struct host *h = *state;
+	struct rd_fact *gpu;
+
+	scratch_manifest(h->dir, "'environment': {}");
+	add_gpus(h, 3);
+	gpu = rd_fact_at_mutable(rd_fact_get_mutable(h->facts, "gpus"), 0);
+	rd_fact_set_int(rd_fact_append(gpu, "partitions", "test"), "kfd_node", 7, "test");
+	rd_fact_set_int(rd_fact_append(gpu, "partitions", "test"), "kfd_node", 8, "test");
+	rd_fact_set_str(rd_fact_at_mutable(rd_fact_get_mutable(h->facts, "gpus"), 1), "kind", "apu", "test");
+	run(h, &rd_probe_runtime_visible);
+	assert_string_equal(str(h, "runtime.visible.cards"), "GPU-000000000000abc2,2,3");
 }
 
 static void masks_compose_as_the_runtimes_compose_them(void **state)
@@ -698,6 +723,7 @@ int main(void)
 		T(old_releases_had_one_suite_for_every_ubuntu),
 		T(an_override_is_three_numbers_and_nothing_behind_them),
 		T(an_environment_that_was_not_captured_is_unknown),
+		T(the_cards_are_named_so_that_only_they_are_left),
 		T(masks_compose_as_the_runtimes_compose_them),
 		T(a_gpu_without_a_kfd_node_is_hidden_by_no_variable),
 		T(packages_of_two_releases_in_one_root_are_named),

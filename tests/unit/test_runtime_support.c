@@ -174,6 +174,8 @@ static void an_apu_is_limited_where_less_than_a_quarter_is_offered(void **state)
 	add_apu(facts, 96 * gib, 15 * gib);
 	run(facts);
 	assert_true(rd_fact_get_bool(facts, "gpus[0].memory.limited"));
+	assert_int_equal(rd_fact_get_int(facts, "gpus[0].memory.proposed_pages"),
+	                 rd_fact_get_int(facts, "host.memory_bytes") / 4096 / 4 * 3);
 	rd_fact_free(facts);
 
 	/* Four MI300A: each has its quarter of the machine. */

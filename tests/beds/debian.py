@@ -59,7 +59,7 @@ class System:
         return re.findall(rf"^ +Depends: ({pattern})$", text, re.M)
 
     def newest_kernel(self):
-        """The packages that hold the kernel and its modules: one until Linux 6.x, two later."""
+        """The packages that hold the kernel and its modules: one until Linux 6.x, three later."""
         image = self.depends("linux-image-amd64", r"linux-image-\S+")[0]
-        parts = self.depends(image, r"linux-(?:binary|modules)-\S+")
+        parts = self.depends(image, r"linux-(?:binary|modules|base)-\d\S+")
         return parts or [image]

@@ -78,8 +78,9 @@ def copy_modules(folder, release, root):
             run("zstd", "-dqf", home / path, "-o", place)
         else:
             shutil.copy(home / path, place)
-    for index in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
-        shutil.copy(home / index, target / index)
+    for index in ("modules.order", "modules.builtin", "modules.builtin.modinfo", "config"):     # config: newer Debian
+        if (home / index).exists():
+            shutil.copy(home / index, target / index)
     run(program("depmod"), "-b", root, release)
 
 

@@ -29,7 +29,7 @@ struct world {
 	struct rd_fact *facts;
 };
 
-static void shell(const char *format, ...)
+static void RD_PRINTF(1, 2) shell(const char *format, ...)
 {
 	char command[1024];
 	va_list ap;

@@ -10,7 +10,7 @@ void rd_help_show(FILE *out)
 	      "usage: rocm-doctor COMMAND [OPTIONS]\n\n",
 	      out);
 	for (size_t i = 0; i < rd_commands_n; i++)
-		fprintf(out, "  %-8s %s\n", rd_commands[i].name, rd_commands[i].summary);
+		fprintf(out, "  %-12s %s\n", rd_commands[i].name, rd_commands[i].summary);
 	fputs("\nrocm-doctor help COMMAND tells what it takes; --version tells the version.\n", out);
 }
 

@@ -427,12 +427,15 @@ static void take_back(struct rd_transaction *tx, size_t n, struct rd_strbuf *lef
 	rd_error_clear(&of_log);
 }
 
-static void remove_made(struct rd_transaction *tx)
+static void remove_made(struct rd_transaction *tx, struct rd_strbuf *left)
 {
-	/* A folder that something else has moved into stays. */
-	for (size_t i = tx->made.n; i-- > 0;)
-		if (rd_edit_rmdir(tx->sysroot, tx->made.v[i]) < 0)
-			continue;
+	for (size_t i = tx->made.n; i-- > 0;) {
+		int r = rd_edit_rmdir(tx->sysroot, tx->made.v[i]);
+
+		/* A folder that something else has moved into stays. */
+		if (r < 0 && r != -ENOTEMPTY && r != -EEXIST && r != -EBUSY)
+			rd_strbuf_addf(left, "%scannot remove '%s': %s", left->len ? "; " : "", tx->made.v[i], rd_strerror(r));
+	}
 }
 
 int rd_tx_roll_back(struct rd_transaction *tx, struct rd_error *err)
@@ -443,7 +446,7 @@ int rd_tx_roll_back(struct rd_transaction *tx, struct rd_error *err)
 		if (tx->effects[i].progress != RD_NOT_BEGUN && tx->effects[i].progress != RD_UNDONE)
 			take_back(tx, i, &left);
 	refresh_all(tx, &left);
-	remove_made(tx);
+	remove_made(tx, &left);
 	tx->broken = left.len;
 	tx->undone = !left.len;
 	if (rd_tx_log(tx, err, tx->broken ? "not-rolled-back" : "rolled-back") < 0)

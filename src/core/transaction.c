@@ -223,9 +223,11 @@ static int take_lock(struct rd_transaction *tx, struct rd_error *err)
 	tx->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (tx->lock < 0)
 		return rd_error_set(err, -errno, "cannot open '%s': %s", path, rd_strerror(errno));
-	if (flock(tx->lock, LOCK_EX | LOCK_NB) < 0)
-		return rd_error_set(err, -EBUSY, "another rocm-doctor is changing this host ('%s' is locked)", path);
-	return 0;
+	if (flock(tx->lock, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	close(tx->lock);
+	tx->lock = -1;
+	return rd_error_set(err, -EBUSY, "another rocm-doctor is changing this host ('%s' is locked)", path);
 }
 
 /* The plan as JSON. Contents stand beside it, byte for byte, since JSON is only text. */
@@ -868,9 +870,16 @@ int rd_tx_lock(struct rd_transaction *tx, struct rd_error *err)
 	if (tx->lock >= 0)
 		return 0;
 	r = take_lock(tx, err);
+	if (r < 0)
+		return r;
+	r = read_log(tx, err);
 	if (r == 0)
-		r = read_log(tx, err);
-	return r == 0 ? open_log(tx, err) : r;
+		r = open_log(tx, err);
+	if (r < 0) {
+		close(tx->lock);
+		tx->lock = -1;
+	}
+	return r;
 }
 
 /* What a cut line left would run into the next one. */

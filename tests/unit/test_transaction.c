@@ -235,6 +235,219 @@ static void lowered_again_an_applied_step_has_nothing_to_do(void **state)
 	rd_transaction_close(tx);
 }
 
+static struct rd_plan *plan_by_hand(struct world *w, const char *path, const char *after)
+{
+	struct rd_plan *plan = rd_xcalloc(1, sizeof(*plan));
+	struct rd_step *step =
+		rd_step_new(rd_action_find("modprobe.load"), (const char *const[]){ "module", "drm", NULL }, w->facts);
+
+	plan->steps = rd_xcalloc(1, sizeof(struct rd_step *));
+	plan->steps[0] = step;
+	plan->n = plan->allocated = plan->reboot_at = 1;
+	step->sysroot = w->sr;
+	rd_step_write(step, path, after, 0644);
+	step->sysroot = NULL;
+	return plan;
+}
+
+static void what_cannot_be_edited_safely_is_refused_while_planning(void **state)
+{
+	static const struct {
+		const char *path, *why;
+	} rows[] = {
+		{ "/etc/nul", "is no text" },
+		{ "/etc/link", "is a link" },
+		{ "/etc/below/gpu.conf", "stands below a link" },
+		{ "/etc/fifo", "it is no file" },
+		{ "/etc/dangling", "is a link" },
+		{ "/etc/modprobe.d", "" },
+		{ "/etc/../etc/x", "is not a path" },
+		{ "etc/x", "is not a path" },
+		{ "/", "is not a path" },
+	};
+	struct world *w = *state;
+
+	shell("cd %s/etc && printf 'a\\0b' >nul && ln -s modprobe.d/gpu.conf link && ln -s modprobe.d below && mkfifo fifo && "
+	      "ln -s nowhere dangling",
+	      w->root);
+	for (size_t i = 0; i < RD_ARRAY_SIZE(rows); i++) {
+		struct rd_plan *plan = plan_by_hand(w, rows[i].path, "x\n");
+
+		if (!plan->steps[0]->refusal || !strstr(plan->steps[0]->refusal, rows[i].why))
+			fail_msg("%s: '%s'", rows[i].path, plan->steps[0]->refusal ? plan->steps[0]->refusal : "no refusal");
+		rd_plan_free(plan);
+	}
+}
+
+static void on_a_merged_usr_the_real_path_is_planned(void **state)
+{
+	struct world *w = *state;
+	struct rd_plan *plan;
+
+	shell("mkdir -p %s/usr/lib && ln -s usr/lib %s/lib", w->root, w->root);
+	plan = plan_by_hand(w, "//lib/./udev//x.rules", "x\n");
+	assert_null(plan->steps[0]->refusal);
+	assert_string_equal(plan->steps[0]->effects[0].path, "/usr/lib/udev/x.rules");
+	rd_plan_free(plan);
+}
+
+static void a_file_with_two_names_is_not_parted(void **state)
+{
+	struct world *w = *state;
+	struct rd_plan *plan = plan_of(w, "modprobe.unblacklist", unblacklist);
+	struct rd_transaction *tx = NULL;
+	struct rd_error err = RD_ERROR_INIT;
+
+	shell("ln %s/etc/modprobe.d/gpu.conf %s/etc/other", w->root, w->root);
+	assert_int_equal(rd_transaction_begin(w->state, plan, w->sr, &tx, &err), -EMLINK);
+	rd_error_clear(&err);
+	rd_plan_free(plan);
+}
+
+static void folders_are_made_readable_whatever_the_umask_and_removed_by_undo(void **state)
+{
+	struct world *w = *state;
+	rd_auto_free char *before = picture(w), *after = NULL, *path = rd_xasprintf("%s/etc/a/b", w->root);
+	struct rd_plan *plan = plan_by_hand(w, "/etc/a/b/c", "x\n");
+	struct rd_transaction *tx = NULL;
+	mode_t mask = umask(077);
+	struct stat st;
+
+	assert_int_equal(rd_transaction_begin(w->state, plan, w->sr, &tx, NULL), 0);
+	assert_int_equal(rd_plan_apply(tx, w->sr, NULL, NULL), 0);
+	umask(mask);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	assert_int_equal(rd_transaction_undo(tx, w->sr, false, NULL, NULL), 0);
+	after = picture(w);
+	assert_string_equal(before, after);
+	rd_transaction_close(tx);
+}
+
+static char *apply_for_id(struct world *w)
+{
+	struct rd_plan *plan = plan_of(w, "modprobe.unblacklist", unblacklist);
+	struct rd_transaction *tx = NULL;
+	char *id;
+
+	assert_int_equal(rd_transaction_begin(w->state, plan, w->sr, &tx, NULL), 0);
+	assert_int_equal(rd_plan_apply(tx, w->sr, NULL, NULL), 0);
+	id = rd_xstrdup(rd_transaction_id(tx));
+	rd_transaction_close(tx);
+	return id;
+}
+
+static void a_transaction_of_another_root_is_not_undone_here(void **state)
+{
+	struct world *w = *state;
+	rd_auto_free char *id = apply_for_id(w);
+	struct rd_transaction *tx = NULL;
+	struct rd_sysroot *other;
+	struct rd_error err = RD_ERROR_INIT;
+
+	assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), 0);
+	assert_int_equal(rd_sysroot_open(w->dir, &other, NULL), 0);
+	assert_int_equal(rd_transaction_undo(tx, other, true, NULL, &err), -EXDEV);
+	rd_error_clear(&err);
+	rd_sysroot_free(other);
+	rd_transaction_close(tx);
+}
+
+static void a_damaged_transaction_is_an_error_and_no_crash(void **state)
+{
+	static const char *const edits[] = {
+		"s/\"kind\"/\"kin\"/",
+		"s/\"path\"/\"pat\"/",
+		"s,/etc/modprobe.d/gpu.conf,/etc/../x,",
+		"s,/etc/modprobe.d/gpu.conf,gpu.conf,",
+		"s/modprobe.unblacklist/no.such/",
+		"s,rocm-doctor/plan/1,rocm-doctor/plan/9,",
+		"s/}$//",
+		"s/\"write\"/\"run\"/",
+		"d",
+	};
+	struct world *w = *state;
+	rd_auto_free char *id = apply_for_id(w);
+
+	shell("cd %s/%s && cp plan.json good", w->state, id);
+	for (size_t i = 0; i < RD_ARRAY_SIZE(edits); i++) {
+		struct rd_transaction *tx = NULL;
+		struct rd_error err = RD_ERROR_INIT;
+
+		shell("cd %s/%s && sed '%s' good >plan.json", w->state, id, edits[i]);
+		if (rd_transaction_open(w->state, id, &tx, &err) == 0)
+			fail_msg("%s: was read", edits[i]);
+		assert_non_null(err.message);
+		rd_error_clear(&err);
+	}
+	shell("cd %s/%s && cp good plan.json && truncate -s 3 before/0", w->state, id);
+	{
+		struct rd_transaction *tx = NULL;
+
+		assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), -EBADMSG);
+	}
+}
+
+static void odd_numbers_in_a_plan_are_none(void **state)
+{
+	struct world *w = *state;
+	rd_auto_free char *id = apply_for_id(w);
+	struct rd_transaction *tx = NULL;
+
+	shell("cd %s/%s && sed -i 's/\"mode\":.*,/\"mode\": 1e300,/; s/\"flags\":.*,/\"flags\": \"x\",/; "
+	      "s/\"findings\":.*,/\"findings\": [3, null],/; s/\"reboot_at\":.*,/\"reboot_at\": -7,/' plan.json",
+	      w->state, id);
+	assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), 0);
+	rd_transaction_close(tx);
+}
+
+/* "begun 12" cut to "begun 1" would be another event. */
+static void a_cut_line_of_the_log_says_nothing_and_looking_does_not_mend_it(void **state)
+{
+	struct world *w = *state;
+	rd_auto_free char *id = apply_for_id(w);
+	struct rd_transaction *tx = NULL;
+
+	shell("cd %s/%s && printf 'begun 0\\ndone 0\\nundoing 0\\nundone 0' >log && cp log was", w->state, id);
+	assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), 0);
+	assert_int_equal(rd_transaction_state(tx), RD_TX_INTERRUPTED);
+	shell("cd %s/%s && cmp log was", w->state, id);
+	assert_int_equal(rd_transaction_undo(tx, w->sr, false, NULL, NULL), 0);
+	shell("cd %s/%s && ! grep -q 'undone 0.' log && tail -n 1 log | grep -qx rolled-back", w->state, id);
+	rd_transaction_close(tx);
+}
+
+static void ids_lead_nowhere_else(void **state)
+{
+	static const char *const ids[] = { "", ".", "..", "../state", "/etc", "x", "20261201T000000Z-1/..", "%s", "1\n" };
+	struct world *w = *state;
+
+	free(apply_for_id(w));
+	for (size_t i = 0; i < RD_ARRAY_SIZE(ids); i++) {
+		struct rd_transaction *tx = NULL;
+
+		assert_int_equal(rd_transaction_open(w->state, ids[i], &tx, NULL), -ENOENT);
+	}
+}
+
+static void what_another_did_before_the_lock_was_had_counts(void **state)
+{
+	struct world *w = *state;
+	rd_auto_free char *id = apply_for_id(w);
+	struct rd_transaction *first = NULL, *second = NULL;
+	struct rd_error err = RD_ERROR_INIT;
+
+	assert_int_equal(rd_transaction_open(w->state, id, &first, NULL), 0);
+	assert_int_equal(rd_transaction_open(w->state, id, &second, NULL), 0);
+	assert_int_equal(rd_transaction_undo(first, w->sr, false, NULL, NULL), 0);
+	assert_int_equal(rd_transaction_undo(second, w->sr, false, NULL, &err), -EBUSY);
+	rd_error_clear(&err);
+	rd_transaction_close(first);
+	assert_int_equal(rd_transaction_undo(second, w->sr, false, NULL, &err), -EALREADY);
+	rd_error_clear(&err);
+	rd_transaction_close(second);
+}
+
 static void diffs_read_as_patch_wants_them(void **state)
 {
 	static const struct {
@@ -268,6 +481,18 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_link_in_the_way_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_one_at_a_time_changes_the_host, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lowered_again_an_applied_step_has_nothing_to_do, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_cannot_be_edited_safely_is_refused_while_planning, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(on_a_merged_usr_the_real_path_is_planned, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_with_two_names_is_not_parted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(folders_are_made_readable_whatever_the_umask_and_removed_by_undo, set_up,
+		                                tear_down),
+		cmocka_unit_test_setup_teardown(a_transaction_of_another_root_is_not_undone_here, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_damaged_transaction_is_an_error_and_no_crash, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(odd_numbers_in_a_plan_are_none, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_cut_line_of_the_log_says_nothing_and_looking_does_not_mend_it, set_up,
+		                                tear_down),
+		cmocka_unit_test_setup_teardown(ids_lead_nowhere_else, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_another_did_before_the_lock_was_had_counts, set_up, tear_down),
 		cmocka_unit_test(diffs_read_as_patch_wants_them),
 	};
 

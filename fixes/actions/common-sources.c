@@ -225,6 +225,16 @@ static int edit_paragraphs(const struct source_edit *e, const struct rd_strv *li
 	return 0;
 }
 
+void source_fetch_lists(struct rd_step *step, const char *file)
+{
+	rd_auto_free char *list = rd_xasprintf("Dir::Etc::sourcelist=%s", file);
+
+	rd_step_run(step,
+	            (const char *const[]){ "apt-get", "update", "-o", list, "-o", "Dir::Etc::sourceparts=-", "-o",
+	                                   "APT::Get::List-Cleanup=0", "-o", "DPkg::Lock::Timeout=300", NULL },
+	            (const char *const[]){ "true", NULL });
+}
+
 int source_edit(struct rd_step *step, struct rd_sysroot *sr, const struct source_edit *edit, struct rd_error *err)
 {
 	rd_auto_strv struct rd_strv lines = RD_STRV_INIT;
@@ -248,6 +258,7 @@ int source_edit(struct rd_step *step, struct rd_sysroot *sr, const struct source
 	if (r < 0)
 		return r;
 	rd_step_write(step, edit->file, out.buf, 0644);
-	rd_step_refresh(step, (const char *const[]){ "apt-get", "update", "-o", "DPkg::Lock::Timeout=300", NULL });
+	if (!edit->disable && !rd_streq(text, out.buf))
+		source_fetch_lists(step, edit->file);
 	return 0;
 }

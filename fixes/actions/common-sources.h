@@ -17,8 +17,10 @@ struct source_edit {
 	bool disable;
 };
 
-/* The edited file goes to the step as an effect, and apt's lists are refreshed. 0, -EOPNOTSUPP with the reason, -EINVAL. */
+/* The edited file goes to the step as an effect; lists of a new place are fetched. 0, -EOPNOTSUPP with the reason, -EINVAL. */
 int source_edit(struct rd_step *step, struct rd_sysroot *sr, const struct source_edit *edit, struct rd_error *err);
+/* Fetch the lists of the sources in one file; what other sources come to does not matter, and their lists stay. */
+void source_fetch_lists(struct rd_step *step, const char *file);
 /* A value that apt reads as one word. 0 or -EINVAL. */
 int source_check_word(const char *value, struct rd_error *err);
 /* A file that apt reads sources from. 0 or -EINVAL. */

@@ -32,7 +32,7 @@ const struct rd_action rd_action_package_source_disable = {
 	.name = "package.source-disable",
 	.summary = "switch off a source of apt",
 	.args = (const char *const[]){ "file", "uri?", "product?", "release?", NULL },
-	.flags = RD_ACTION_ROOT | RD_ACTION_NETWORK,
+	.flags = RD_ACTION_ROOT,
 	.phase = RD_PHASE_SOURCE,
 	.lower = lower,
 };

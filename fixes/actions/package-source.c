@@ -7,13 +7,14 @@
 #include "common-sources.h"
 #include "rocm-doctor/action.h"
 #include "rocm-doctor/error.h"
+#include "rocm-doctor/sysroot.h"
 #include "util/str.h"
 #include "util/xalloc.h"
 
-static int write_apt(struct rd_step *step, const char *name, const char *uri, struct rd_error *err)
+static int write_apt(struct rd_step *step, struct rd_sysroot *sr, const char *name, const char *uri, struct rd_error *err)
 {
 	const char *suite = rd_step_arg(step, "suite"), *keyring = rd_step_arg(step, "keyring");
-	rd_auto_free char *path = rd_xasprintf("/etc/apt/sources.list.d/%s.sources", name), *text = NULL;
+	rd_auto_free char *path = rd_xasprintf("/etc/apt/sources.list.d/%s.sources", name), *text = NULL, *now = NULL;
 	int r = 0;
 
 	if (!suite || !keyring)
@@ -28,7 +29,10 @@ static int write_apt(struct rd_step *step, const char *name, const char *uri, st
 	text = rd_xasprintf("Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nArchitectures: amd64\nSigned-By: %s\n", uri,
 	                    suite, keyring);
 	rd_step_write(step, path, text, 0644);
-	rd_step_refresh(step, (const char *const[]){ "apt-get", "update", "-o", "DPkg::Lock::Timeout=300", NULL });
+	if (rd_sysroot_read(sr, &now, path) < 0)
+		now = NULL;
+	if (!now || !rd_streq(now, text))
+		source_fetch_lists(step, path);
 	return 0;
 }
 
@@ -68,7 +72,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	if (r < 0)
 		return r;
 	rd_step_describe(step, "add the repository %s", uri);
-	return manager == PKG_APT ? write_apt(step, name, uri, err) : write_repo(step, manager, name, uri, err);
+	return manager == PKG_APT ? write_apt(step, sr, name, uri, err) : write_repo(step, manager, name, uri, err);
 }
 
 const struct rd_action rd_action_package_source = {

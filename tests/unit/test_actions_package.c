@@ -24,6 +24,10 @@
 #define APT_DOWN APT " --allow-downgrades"
 #define APT_REMOVE "apt-get remove -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold"
 
+#define UPDATE(file) \
+	"apt-get update -o Dir::Etc::sourcelist=" file \
+	" -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0 -o DPkg::Lock::Timeout=300\nundo: true\n"
+
 struct world {
 	struct tree tree;
 	struct rd_sysroot *sr;
@@ -264,12 +268,12 @@ static void a_source_is_pointed_at_this_system_in_either_form(void **state)
 	const struct world *w = *state;
 	rd_auto_free char *before = rd_xasprintf(ONE_LINE, "jammy"),
 			  *after = rd_xasprintf("write /etc/apt/sources.list.d/rocm.list\n" ONE_LINE
-	                                        "\napt-get update -o DPkg::Lock::Timeout=300\n",
+	                                        "\n" UPDATE("/etc/apt/sources.list.d/rocm.list"),
 	                                        "noble");
 	rd_auto_free char *before2 =
 		rd_xasprintf("%s\n" STANZA, "Types: deb\nURIs: https://example.org\nSuites: jammy\n", "jammy");
 	rd_auto_free char *after2 = rd_xasprintf("write /etc/apt/sources.list.d/rocm.sources\n%s\n" STANZA
-	                                         "\napt-get update -o DPkg::Lock::Timeout=300\n",
+	                                         "\n" UPDATE("/etc/apt/sources.list.d/rocm.sources"),
 	                                         "Types: deb\nURIs: https://example.org\nSuites: jammy\n", "noble");
 	static const char uri[] = "https://repo.radeon.com/rocm/apt/6.4.3";
 	rd_auto_free char *one = NULL, *two = NULL, *three = NULL, *again = NULL;
@@ -343,8 +347,8 @@ static void a_repository_is_a_file_of_its_own(void **state)
 		  { "name", "rocm", "uri", "https://repo.radeon.com/rocm/apt/6.4.3", "suite", "noble", "keyring",
 		    "/etc/apt/keyrings/rocm.gpg" },
 		  "write /etc/apt/sources.list.d/rocm.sources\nTypes: deb\nURIs: https://repo.radeon.com/rocm/apt/6.4.3\n"
-		  "Suites: noble\nComponents: main\nArchitectures: amd64\nSigned-By: /etc/apt/keyrings/rocm.gpg\n\n"
-		  "apt-get update -o DPkg::Lock::Timeout=300\n" },
+		  "Suites: noble\nComponents: main\nArchitectures: amd64\nSigned-By: /etc/apt/keyrings/rocm.gpg\n"
+		  "\n" UPDATE("/etc/apt/sources.list.d/rocm.sources") },
 		{ "package.pin",
 		  { NULL },
 		  "write /etc/apt/preferences.d/rocm-pin-600\nPackage: *\nPin: release o=repo.radeon.com\nPin-Priority: "

@@ -111,7 +111,7 @@ static bool is_command(const char *text)
 	static const char *const programs[] = {
 		"sudo ",   "apt",     "dnf ",     "zypper ", "pip",          "python",     "uv ",
 		"docker ", "podman ", "kubectl ", "echo ",   "modprobe ",    "systemctl ", "export ",
-		"unset ",  "newgrp ", "rm ",      "ln ",     "rocm-doctor ",
+		"unset ",  "newgrp ", "rm ",      "ln ",     "rocm-doctor ", "printf ",
 	};
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(programs); i++)
@@ -158,8 +158,17 @@ static void show_evidence(const struct screen *s, const struct rd_evidence *e, b
 	rd_strbuf_addf(&left, "%s = %s", e->fact, value.len ? value.buf : "none");
 	shown = safe(s, left.buf);
 	fputs(first ? "    seen   " : "           ", s->out);
-	fputs(shown, s->out);
 	used = LABEL_COLUMNS + rd_utf8_columns(shown);
+	if (used > s->options->columns) {
+		wrap(s, PLAIN, left.buf, LABEL_COLUMNS);
+		if (!*source)
+			return;
+		spaces(s, LABEL_COLUMNS + 2);
+		put(s, DIM, e->source);
+		putc('\n', s->out);
+		return;
+	}
+	fputs(shown, s->out);
 	if (*source && used + 2 + rd_utf8_columns(source) <= s->options->columns) {
 		spaces(s, s->options->columns - used - rd_utf8_columns(source));
 	} else if (*source) {
@@ -214,16 +223,51 @@ static void show_fix(const struct screen *s, const struct rd_report *report, con
 	}
 }
 
-/* The id, and the subject where there is one. */
-static void show_name(const struct screen *s, const struct rd_finding *f, enum style style, size_t indent)
+/* Whether a person would read the same of both, but for what they are about. */
+static bool is_like(const struct rd_finding *a, const struct rd_finding *b)
 {
+	if (a->rule != b->rule || a->role != b->role || !a->subject || !b->subject || a->next_n != b->next_n)
+		return false;
+	for (size_t i = 0; i < a->next_n; i++)
+		if (!rd_streq(a->next[i], b->next[i]))
+			return false;
+	return rd_streq(a->title, b->title) && rd_streq(a->detail, b->detail);
+}
+
+/* A finding that is like an earlier one is told of there. */
+static bool is_told(const struct rd_report *report, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (is_like(report->findings[i], report->findings[index]))
+			return true;
+	return false;
+}
+
+/* The id, and the subject where there is one; with those of findings that are like it. */
+static void show_name(const struct screen *s, const struct rd_report *report, const struct rd_finding *f, enum style style,
+                      size_t indent)
+{
+	rd_auto_strbuf struct rd_strbuf subjects = RD_STRBUF_INIT;
+	size_t more = 0;
+
 	spaces(s, indent);
 	put(s, style, f->rule->id);
-	if (f->subject) {
-		spaces(s, 3);
-		put(s, PLAIN, f->subject);
+	if (!f->subject) {
+		putc('\n', s->out);
+		return;
 	}
-	putc('\n', s->out);
+	rd_strbuf_add(&subjects, f->subject);
+	for (size_t i = 0; i < report->findings_n; i++) {
+		if (report->findings[i] == f || !is_like(f, report->findings[i]))
+			continue;
+		if (s->options->verbosity > 0)
+			rd_strbuf_addf(&subjects, " %s", report->findings[i]->subject);
+		more++;
+	}
+	if (more && s->options->verbosity < 1)
+		rd_strbuf_addf(&subjects, " and %zu more", more);
+	spaces(s, 3);
+	wrap(s, PLAIN, subjects.buf, indent + rd_utf8_columns(f->rule->id) + 3);
 }
 
 static void show_list(const struct screen *s, const char *label, const char *const *ids, size_t n)
@@ -277,7 +321,7 @@ static void show_consequences(const struct screen *s, const struct rd_report *re
 
 static void show_finding(const struct screen *s, const struct rd_report *report, const struct rd_finding *f)
 {
-	show_name(s, f, f->severity == RD_ERROR ? RED : YELLOW, 2);
+	show_name(s, report, f, f->severity == RD_ERROR ? RED : YELLOW, 2);
 	spaces(s, 4);
 	wrap(s, BOLD, f->title, 4);
 	if (*f->detail) {
@@ -291,7 +335,8 @@ static void show_finding(const struct screen *s, const struct rd_report *report,
 		show_list(s, "maybe", f->unchecked_causes, f->unchecked_causes_n);
 	for (size_t i = 0; s->options->verbosity > 0 && f->rule->references[i]; i++)
 		show_list(s, i ? "" : "see", &f->rule->references[i], 1);
-	show_consequences(s, report, f);
+	if (f->role == RD_ROOT_CAUSE)
+		show_consequences(s, report, f);
 }
 
 static const char *ordinal(size_t n)
@@ -306,7 +351,7 @@ static size_t count_role(const struct rd_report *report, enum rd_role role, enum
 	size_t n = 0;
 
 	for (size_t i = 0; i < report->findings_n; i++)
-		n += report->findings[i]->role == role && report->findings[i]->severity >= least;
+		n += report->findings[i]->role == role && report->findings[i]->severity >= least && !is_told(report, i);
 	return n;
 }
 
@@ -315,7 +360,7 @@ static void show_roots(const struct screen *s, const struct rd_report *report)
 	size_t roots = count_role(report, RD_ROOT_CAUSE, RD_INFO), shown = 0;
 
 	for (size_t i = 0; i < report->findings_n; i++) {
-		if (report->findings[i]->role != RD_ROOT_CAUSE)
+		if (report->findings[i]->role != RD_ROOT_CAUSE || is_told(report, i))
 			continue;
 		putc('\n', s->out);
 		begin_style(s, BOLD);
@@ -344,7 +389,7 @@ static void show_warnings(const struct screen *s, const struct rd_report *report
 	for (size_t i = 0; i < report->findings_n; i++) {
 		const struct rd_finding *f = report->findings[i];
 
-		if (f->role != RD_INDEPENDENT || f->severity != RD_WARNING)
+		if (f->role != RD_INDEPENDENT || f->severity != RD_WARNING || is_told(report, i))
 			continue;
 		putc('\n', s->out);
 		if (!any)
@@ -362,7 +407,7 @@ static void show_notes(const struct screen *s, const struct rd_report *report)
 	for (size_t i = 0; i < report->findings_n; i++) {
 		const struct rd_finding *f = report->findings[i];
 
-		if (f->role != RD_INDEPENDENT || f->severity != RD_INFO)
+		if (f->role != RD_INDEPENDENT || f->severity != RD_INFO || is_told(report, i))
 			continue;
 		if (!any)
 			putc('\n', s->out);
@@ -371,7 +416,7 @@ static void show_notes(const struct screen *s, const struct rd_report *report)
 		wrap(s, PLAIN, f->title, 7);
 		if (s->options->verbosity < 1)
 			continue;
-		show_name(s, f, DIM, 7);
+		show_name(s, report, f, DIM, 7);
 		show_all_evidence(s, f);
 		show_next(s, f);
 	}

@@ -17,11 +17,19 @@ def systems(release):
     return listed
 
 
+def build(release):
+    """The number behind the release in the versions of AMD's packages, the same for every system: 7.2.4.70204-93."""
+    if release["apt_version_confidence"] not in ("high", "medium"):
+        return ""
+    return release["apt_version_example"].split("~")[0]
+
+
 def table(facts):
     rows = []
     for release in facts["rocm_releases"]["releases"]:
         rows.append({"version": release["version"], "date": release["date"] or "", "stream": release["stream"],
                      "systems": systems(release),
                      "drivers": list(dict.fromkeys(series(v) for v in release["compatible_kmd"] or [])),
+                     "build": build(release), "folder": release["repo_dir_version"] or "",
                      "confidence": release["confidence"], "source": release["source"][0]})
     return {"as_of": facts["rocm_releases"]["as_of"], "releases": rows}

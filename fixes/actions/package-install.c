@@ -17,7 +17,7 @@
 #include "util/xalloc.h"
 
 struct request {
-	const char *version, *release, *from, *build;
+	const char *version, *release, *from, *build, *origin;
 	char *code; /* of the release in AMD's versions */
 	bool named; /* the name is the pin */
 	struct pkg_set set;
@@ -83,7 +83,7 @@ static int decide(struct rd_step *step, const struct request *q, const char *nam
 		return 0;
 	if (q->version) {
 		*ret = q->version;
-		rd_step_origin(step, "%s: %s", name, q->version);
+		rd_step_origin(step, "%s: %s", q->version, q->origin ? q->origin : "the version asked for");
 		return 0;
 	}
 	c = choose(q, name);
@@ -200,6 +200,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 		.release = rd_step_arg(step, "release"),
 		.from = rd_step_arg(step, "from"),
 		.build = rd_step_arg(step, "build"),
+		.origin = rd_step_arg(step, "origin"),
 		.named = named && rd_streq(named, "yes"),
 		.set = PKG_SET_INIT,
 		.candidates = PKG_CANDIDATES_INIT,
@@ -221,7 +222,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 const struct rd_action rd_action_package_install = {
 	.name = "package.install",
 	.summary = "install packages at exact versions",
-	.args = (const char *const[]){ "packages", "version?", "release?", "from?", "build?", "named?", NULL },
+	.args = (const char *const[]){ "packages", "version?", "release?", "from?", "build?", "named?", "origin?", NULL },
 	.flags = RD_ACTION_ROOT | RD_ACTION_NETWORK,
 	.phase = RD_PHASE_PACKAGE,
 	.lower = lower,

@@ -667,6 +667,8 @@ static int run(struct rd_probe_ctx *ctx)
 
 	if (r <= 0)
 		return r;
+	rd_fact_set_bool(ctx->facts, "runtime.apt.can_check_keys", rd_sysroot_exists(ctx->sysroot, "/usr/bin/gpg") == 1,
+	                 "/usr/bin/gpg");
 	sources = read_sources(ctx);
 	pins = read_pins(ctx);
 	look_for_duplicates(ctx);
@@ -713,6 +715,7 @@ const struct rd_probe rd_probe_runtime_apt = {
 	                  "of a source of AMD: \"ok\", \"missing\", \"empty\", \"unreadable\" (for the user "
 	                  "_apt), \"none\" or \"trusted\" (not checked)",
 	                  "the keyring" },
+			{ "runtime.apt.can_check_keys", RD_BOOL, "gpg is there to check a key's fingerprint", "/usr/bin/gpg" },
 			{ "runtime.apt.pins[]", RD_LIST, "pins, in the order of the files", PINS },
 			{ "runtime.apt.pins[].file", RD_STR, "file", PINS },
 			{ "runtime.apt.pins[].line", RD_INT, "line", PINS },

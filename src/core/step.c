@@ -14,6 +14,7 @@
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
+#include "util/utf8.h"
 #include "util/xalloc.h"
 
 static char **copy_argv(const char *const argv[])
@@ -328,11 +329,14 @@ void rd_step_needs(struct rd_step *step, unsigned flags)
 	step->flags |= flags;
 }
 
+/* Also what is not UTF-8, which no printed form of the plan could give back. */
 static bool has_control(const char *value)
 {
-	for (const unsigned char *c = (const unsigned char *)value; *c; c++)
-		if (*c < 0x20 || *c == 0x7f)
+	for (size_t n; *value; value += n) {
+		n = rd_utf8_length(value);
+		if (!n || (unsigned char)*value < 0x20 || *value == 0x7f)
 			return true;
+	}
 	return false;
 }
 
@@ -367,8 +371,8 @@ static int check_args(const struct rd_step *step, struct rd_error *err)
 	}
 	for (size_t i = 0; i < step->args_n; i++)
 		if (has_control(step->args[i].value))
-			return rd_error_set(err, -EINVAL, "%s: argument '%s' has control characters", step->action->name,
-			                    step->args[i].name);
+			return rd_error_set(err, -EINVAL, "%s: argument '%s' has control characters, or is not UTF-8",
+			                    step->action->name, step->args[i].name);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "rocm-doctor/schema.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
+#include "util/utf8.h"
 #include "util/xalloc.h"
 
 /* cJSON's numbers are doubles: whole numbers beyond 2^53 are written as text. */
@@ -141,12 +142,18 @@ int rd_json_print(cJSON *json, FILE *out)
 	cJSON_Delete(json);
 	if (!text)
 		return -ENOMEM;
-	for (const char *c = text; *c; c++) {
-		if (*c == '\t')
+	for (const char *c = text; *c;) {
+		size_t n = rd_utf8_length(c);
+
+		/* A byte of the host that is not UTF-8 would make all of it no JSON. */
+		if (!n)
+			fputs("\xef\xbf\xbd", out);
+		else if (*c == '\t')
 			fputs(at_begin ? "  " : " ", out);
 		else
-			putc(*c, out);
+			fwrite(c, 1, n, out);
 		at_begin = *c == '\n' || (at_begin && *c == '\t');
+		c += n ? n : 1;
 	}
 	putc('\n', out);
 	return ferror(out) ? -EIO : 0;

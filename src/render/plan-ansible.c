@@ -1,36 +1,79 @@
 /* A plan as an Ansible playbook, with modules of ansible.builtin only. */
 
 #include <errno.h>
+#include <string.h>
 
 #include "plan-common.h"
+#include "util/cleanup.h"
 #include "util/strbuf.h"
+#include "util/strv.h"
+
+/* Ansible would take "{{ ... }}" in any text for an expression, and run it. */
+static void put_text(struct rd_strbuf *sb, const char *text)
+{
+	if (strstr(text, "{{") || strstr(text, "{%") || strstr(text, "{#"))
+		rd_strbuf_add(sb, "!unsafe ");
+	rd_quote_json(sb, text);
+}
 
 static void key(struct rd_strbuf *sb, const char *indent, const char *name, const char *value)
 {
 	rd_strbuf_addf(sb, "%s%s: ", indent, name);
-	rd_quote_yaml(sb, value);
+	put_text(sb, value);
 	rd_strbuf_addc(sb, '\n');
 }
 
+static void put_name(struct rd_strbuf *sb, const struct rd_step *step)
+{
+	key(sb, "    - ", "name", rd_step_words(step));
+}
+
+static void put_argv(struct rd_strbuf *sb, const char *const argv[])
+{
+	rd_strbuf_add(sb, "      ansible.builtin.command:\n        argv:\n");
+	for (size_t i = 0; argv[i]; i++) {
+		rd_strbuf_add(sb, "          - ");
+		put_text(sb, argv[i]);
+		rd_strbuf_addc(sb, '\n');
+	}
+}
+
+static void put_folder(struct rd_strbuf *sb, const struct rd_step *step, const struct rd_effect *e)
+{
+	rd_auto_free char *folder = rd_folder_of(e->path);
+
+	put_name(sb, step);
+	rd_strbuf_add(sb, "      ansible.builtin.file:\n");
+	key(sb, "        ", "path", folder);
+	rd_strbuf_add(sb, "        state: directory\n");
+}
+
+/* Without a mode, copy keeps that of what is there ("preserve" would be that of its own temporary file). */
 static void put_write(struct rd_strbuf *sb, const struct rd_effect *e)
 {
-	if (!e->after) {
-		rd_strbuf_add(sb, "      ansible.builtin.file:\n");
-		key(sb, "        ", "path", e->path);
-		rd_strbuf_add(sb, "        state: absent\n");
+	rd_auto_strv struct rd_strv argv = RD_STRV_INIT;
+
+	if (!rd_is_utf8(e->after)) {
+		rd_content_argv(&argv, e);
+		put_argv(sb, (const char *const *)argv.v);
 		return;
 	}
 	rd_strbuf_add(sb, "      ansible.builtin.copy:\n");
 	key(sb, "        ", "dest", e->path);
 	key(sb, "        ", "content", e->after);
-	if (e->before)
-		rd_strbuf_add(sb, "        mode: preserve\n");
-	else
+	if (!e->before)
 		rd_strbuf_addf(sb, "        mode: \"%04o\"\n", e->mode ? e->mode : 0644);
 }
 
-static void put_link(struct rd_strbuf *sb, const struct rd_effect *e)
+static void put_file(struct rd_strbuf *sb, const struct rd_step *step, const struct rd_effect *e)
 {
+	if (e->after && !e->before)
+		put_folder(sb, step, e);
+	put_name(sb, step);
+	if (e->after && e->kind == RD_EFFECT_WRITE) {
+		put_write(sb, e);
+		return;
+	}
 	rd_strbuf_add(sb, "      ansible.builtin.file:\n");
 	key(sb, "        ", "path", e->path);
 	if (e->after)
@@ -38,37 +81,27 @@ static void put_link(struct rd_strbuf *sb, const struct rd_effect *e)
 	rd_strbuf_add(sb, e->after ? "        state: link\n        force: true\n" : "        state: absent\n");
 }
 
-static void put_run(struct rd_strbuf *sb, const struct rd_effect *e)
+static void put_run(struct rd_strbuf *sb, const struct rd_step *step, const struct rd_effect *e)
 {
-	rd_strbuf_add(sb, "      ansible.builtin.command:\n        argv:\n");
+	rd_auto_strv struct rd_strv argv = RD_STRV_INIT;
+
+	put_name(sb, step);
 	if (e->kind == RD_EFFECT_VALUE) {
 		/* sysfs takes one write, which copy's rename cannot make. */
-		rd_strbuf_add(sb, "          - tee\n          - ");
-		rd_quote_yaml(sb, e->path);
-		rd_strbuf_add(sb, "\n");
+		put_argv(sb, (const char *const[]){ "tee", e->path, NULL });
 		key(sb, "        ", "stdin", e->after);
 		return;
 	}
-	for (size_t i = 0; e->argv[i]; i++) {
-		rd_strbuf_add(sb, "          - ");
-		rd_quote_yaml(sb, e->argv[i]);
-		rd_strbuf_addc(sb, '\n');
-	}
-	if (e->as_owner_of)
-		rd_strbuf_add(sb, "      # run as the owner of the environment: set become_user for this task\n");
+	rd_owner_argv(&argv, e);
+	put_argv(sb, (const char *const *)argv.v);
 }
 
 static void put_effect(struct rd_strbuf *sb, const struct rd_step *step, const struct rd_effect *e)
 {
-	rd_strbuf_add(sb, "    - name: ");
-	rd_quote_yaml(sb, rd_step_words(step));
-	rd_strbuf_addc(sb, '\n');
-	if (e->kind == RD_EFFECT_WRITE)
-		put_write(sb, e);
-	else if (e->kind == RD_EFFECT_LINK)
-		put_link(sb, e);
+	if (e->kind == RD_EFFECT_WRITE || e->kind == RD_EFFECT_LINK)
+		put_file(sb, step, e);
 	else
-		put_run(sb, e);
+		put_run(sb, step, e);
 }
 
 int rd_render_plan_ansible(const struct rd_plan *plan, FILE *out)
@@ -77,6 +110,7 @@ int rd_render_plan_ansible(const struct rd_plan *plan, FILE *out)
 
 	rd_strbuf_add(&sb, "# Written by rocm-doctor fix --format ansible.\n"
 	                   "- name: what rocm-doctor would mend\n  hosts: all\n  gather_facts: false\n");
+	rd_strbuf_add(&sb, "  environment:\n    DEBIAN_FRONTEND: noninteractive\n    LC_ALL: C.UTF-8\n");
 	rd_strbuf_addf(&sb, "  become: %s\n  tasks:%s\n", plan->needs_root ? "true" : "false", plan->n ? "" : " []");
 	for (size_t i = 0; i < plan->n; i++) {
 		if (i == plan->reboot_at)

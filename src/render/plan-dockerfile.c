@@ -9,6 +9,7 @@
 #include "plan-common.h"
 #include "util/cleanup.h"
 #include "util/strbuf.h"
+#include "util/strv.h"
 
 static bool belongs_to_image(const struct rd_step *step)
 {
@@ -28,38 +29,39 @@ static bool belongs_to_image(const struct rd_step *step)
 	return true;
 }
 
-/* The exec form: no shell takes the arguments apart. JSON strings and our YAML strings are the same for plain text. */
+/*
+ * The exec form: no shell takes the arguments apart. It has to be exact JSON, or the builder takes the line for a shell's.
+ */
 static void put_argv(struct rd_strbuf *sb, const char *const argv[])
 {
-	rd_strbuf_add(sb, "RUN [");
-	for (size_t i = 0; argv[i]; i++) {
-		rd_strbuf_add(sb, i ? ", " : "");
-		rd_quote_yaml(sb, argv[i]);
-	}
-	rd_strbuf_add(sb, "]\n");
+	rd_strbuf_add(sb, "RUN ");
+	rd_quote_list(sb, argv);
+	rd_strbuf_addc(sb, '\n');
 }
 
 static void put_effect(struct rd_strbuf *sb, const struct rd_effect *e)
 {
+	rd_auto_strv struct rd_strv argv = RD_STRV_INIT;
+	rd_auto_free char *folder = e->path ? rd_folder_of(e->path) : NULL;
+
 	switch (e->kind) {
-	case RD_EFFECT_WRITE:
-		if (e->after)
-			put_argv(sb, (const char *const[]){ "/bin/sh", "-c",
-			                                    "mkdir -p \"$(dirname \"$2\")\" && printf %s \"$1\" >\"$2\"", "sh",
-			                                    e->after, e->path, NULL });
-		else
-			put_argv(sb, (const char *const[]){ "rm", "-f", "--", e->path, NULL });
-		break;
-	case RD_EFFECT_LINK:
-		if (e->after)
-			put_argv(sb, (const char *const[]){ "ln", "-sfn", "--", e->after, e->path, NULL });
-		else
-			put_argv(sb, (const char *const[]){ "rm", "-f", "--", e->path, NULL });
-		break;
 	case RD_EFFECT_VALUE:
 		break;
+	case RD_EFFECT_WRITE:
+	case RD_EFFECT_LINK:
+		if (!e->after) {
+			put_argv(sb, (const char *const[]){ "rm", "-f", "--", e->path, NULL });
+		} else if (e->kind == RD_EFFECT_WRITE) {
+			rd_content_argv(&argv, e);
+			put_argv(sb, (const char *const *)argv.v);
+		} else {
+			put_argv(sb, (const char *const[]){ "mkdir", "-p", "--", folder, NULL });
+			put_argv(sb, (const char *const[]){ "ln", "-sfn", "--", e->after, e->path, NULL });
+		}
+		break;
 	default:
-		put_argv(sb, (const char *const *)e->argv);
+		rd_owner_argv(&argv, e);
+		put_argv(sb, (const char *const *)argv.v);
 	}
 }
 
@@ -67,7 +69,8 @@ int rd_render_plan_dockerfile(const struct rd_plan *plan, FILE *out)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 
-	rd_strbuf_add(&sb, "# Written by rocm-doctor fix --format dockerfile; put it behind a FROM line.\n");
+	rd_strbuf_add(&sb, "# Written by rocm-doctor fix --format dockerfile; put it behind a FROM line.\n"
+	                   "ARG DEBIAN_FRONTEND=noninteractive\n");
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct rd_step *step = plan->steps[i];
 		bool here = belongs_to_image(step);

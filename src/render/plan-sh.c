@@ -12,14 +12,32 @@
 static const char head[] = "#!/bin/bash\n"
 			   "# Written by rocm-doctor fix --format sh. Read it before you run it.\n"
 			   "set -euo pipefail\n"
+			   "export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8\n"
 			   "\n"
 			   "# put FILE MODE: standard input becomes FILE, by rename; what is there keeps owner and mode.\n"
 			   "put() {\n"
 			   "\tlocal new=\"$1.rd-new\"\n"
+			   "\tif [ -L \"$1\" ]; then echo \"'$1' is a link\" >&2; return 1; fi\n"
 			   "\tmkdir -p -- \"$(dirname -- \"$1\")\"\n"
 			   "\tif [ -e \"$1\" ]; then cp -a -- \"$1\" \"$new\"; else : >\"$new\"; chmod -- \"$2\" \"$new\"; fi\n"
 			   "\tcat >\"$new\"\n"
-			   "\tmv -f -- \"$new\" \"$1\"\n"
+			   "\tmv -fT -- \"$new\" \"$1\"\n"
+			   "}\n"
+			   "\n"
+			   "# link FILE TARGET\n"
+			   "link() {\n"
+			   "\tmkdir -p -- \"$(dirname -- \"$1\")\"\n"
+			   "\tln -sfT -- \"$2\" \"$1\"\n"
+			   "}\n"
+			   "\n"
+			   "# as_owner PATH COMMAND...: run it as whoever owns PATH.\n"
+			   "as_owner() {\n"
+			   "\tlocal uid gid home\n"
+			   "\tuid=\"$(stat -c %u -- \"$1\")\"\n"
+			   "\tgid=\"$(stat -c %g -- \"$1\")\"\n"
+			   "\thome=\"$(getent passwd \"$uid\" | cut -d: -f6)\"\n"
+			   "\tshift\n"
+			   "\tsetpriv --reuid \"$uid\" --regid \"$gid\" --clear-groups -- env HOME=\"$home\" \"$@\"\n"
 			   "}\n";
 
 /* A word that no line of the text is. */
@@ -73,20 +91,18 @@ static void put_effect(struct rd_strbuf *sb, const struct rd_effect *e)
 		rd_strbuf_addc(sb, '\n');
 		break;
 	case RD_EFFECT_LINK:
-		rd_strbuf_add(sb, e->after ? "ln -sfn -- " : "rm -f --");
+		rd_strbuf_add(sb, e->after ? "link " : "rm -f -- ");
+		rd_quote_sh(sb, e->path);
+		rd_strbuf_add(sb, e->after ? " " : "");
 		if (e->after)
 			rd_quote_sh(sb, e->after);
-		rd_strbuf_addc(sb, ' ');
-		rd_quote_sh(sb, e->path);
 		rd_strbuf_addc(sb, '\n');
 		break;
 	default:
 		if (e->as_owner_of) {
-			rd_strbuf_add(sb, "setpriv --reuid \"$(stat -c %u -- ");
+			rd_strbuf_add(sb, "as_owner ");
 			rd_quote_sh(sb, e->as_owner_of);
-			rd_strbuf_add(sb, ")\" --regid \"$(stat -c %g -- ");
-			rd_quote_sh(sb, e->as_owner_of);
-			rd_strbuf_add(sb, ")\" --clear-groups ");
+			rd_strbuf_addc(sb, ' ');
 		}
 		rd_quote_command(sb, e->argv);
 		rd_strbuf_addc(sb, '\n');

@@ -9,6 +9,7 @@
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
+#include "util/strv.h"
 
 /* Diffs longer than this are shown by their first lines. */
 #define DIFF_LINES 60
@@ -83,6 +84,8 @@ static void show_effect(const struct screen *s, const struct rd_effect *e)
 		fputs("     ", s->out);
 		put(s, "", sb.buf);
 		putc('\n', s->out);
+		if (e->kind == RD_EFFECT_VALUE && !e->before)
+			fputs("       cannot be undone\n", s->out);
 		break;
 	default:
 		show_command(s, e);
@@ -105,20 +108,16 @@ static void show_step(const struct screen *s, const struct rd_step *step, size_t
 
 static void show_heading(const struct screen *s, const struct rd_plan *plan)
 {
-	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
-	size_t n = 0;
+	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
 
-	for (size_t i = 0; i < plan->n; i++) {
-		for (size_t j = 0; j < plan->steps[i]->findings_n; j++) {
-			const char *id = plan->steps[i]->findings[j];
-
-			if (strstr(sb.buf, id))
-				continue;
-			rd_strbuf_addf(&sb, "%s%s", n++ ? ", " : "", id);
-		}
-	}
+	for (size_t i = 0; i < plan->n; i++)
+		for (size_t j = 0; j < plan->steps[i]->findings_n; j++)
+			rd_strv_push_unique(&ids, plan->steps[i]->findings[j]);
 	fputs("Plan for ", s->out);
-	put(s, "1", sb.buf);
+	for (size_t i = 0; i < ids.n; i++) {
+		fputs(i ? ", " : "", s->out);
+		put(s, "1", ids.v[i]);
+	}
 	fputs("\n\n", s->out);
 }
 

@@ -337,9 +337,29 @@ static void the_command_names_a_wheel_for_this_gpu_and_python(void **state)
 	assert_string_equal(str(&h, "python[0].install_torch"),
 	                    "/opt/llm/bin/python3 -m pip install --force-reinstall "
 	                    "--index-url https://download.pytorch.org/whl/rocm6.3 torch==2.7.1+rocm6.3");
+	assert_string_equal(str(&h, "python[0].torch_requirements"), "torch==2.7.1+rocm6.3");
+	assert_string_equal(str(&h, "python[0].torch_index"), "https://download.pytorch.org/whl/rocm6.3");
+	assert_string_equal(str(&h, "python[0].torch_own_index"), "");
 	assert_non_null(strstr(str(&g, "python[0].install_torch"), "find a ROCm build for gfx803"));
+	assert_string_equal(str(&g, "python[0].torch_requirements"), "");
+	assert_string_equal(str(&g, "python[0].torch_index"), "");
 	host_free(&h);
 	host_free(&g);
+}
+
+static void companions_are_pinned_to_the_release_that_goes_with_torch(void **state)
+{
+	struct host h = host_new();
+
+	(void)state;
+	venv(&h, "/opt/llm");
+	torch(&h, SITE, "2.9.1+rocm6.4", "'6.4.43482'", "None");
+	package(&h, SITE, "torchvision-0.24.1.dist-info", "Requires-Dist: torch==2.9.1\n");
+	gpu(&h, "gfx1100");
+	look(&h);
+	assert_string_equal(str(&h, "python[0].torch_requirements"), "torch==2.9.1+rocm6.4 torchvision==0.24.1+rocm6.4");
+	assert_string_equal(str(&h, "python[0].torch_own_index"), "https://download.pytorch.org/whl/rocm6.4");
+	host_free(&h);
 }
 
 static void an_old_dkms_driver_is_measured_with_the_wheels_rocm(void **state)
@@ -658,6 +678,7 @@ int main(void)
 		cmocka_unit_test(companions_of_another_minor_rocm_go_together),
 		cmocka_unit_test(plain_triton_counts_only_beside_a_rocm_one_that_is_required),
 		cmocka_unit_test(the_command_names_a_wheel_for_this_gpu_and_python),
+		cmocka_unit_test(companions_are_pinned_to_the_release_that_goes_with_torch),
 		cmocka_unit_test(an_old_dkms_driver_is_measured_with_the_wheels_rocm),
 		cmocka_unit_test(sdk_wheels_have_to_be_of_one_release_and_for_the_gpu),
 		cmocka_unit_test(credentials_are_cut_out_of_index_addresses),

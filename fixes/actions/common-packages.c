@@ -56,6 +56,7 @@ static void pkg_clear(struct pkg *p)
 {
 	free(p->name);
 	free(p->version);
+	free(p->full);
 	free(p->depends);
 	free(p->provides);
 }
@@ -150,7 +151,14 @@ static bool want_rpm(void *data, const char *name)
 {
 	const struct rpm_reading *reading = data;
 
-	return !reading->names || rd_strv_has(reading->names, name);
+	for (size_t i = 0; reading->names && i < reading->names->n; i++) {
+		const char *wanted = reading->names->v[i];
+
+		/* By name, or by name and version: kernel-devel-5.14.0-570.el9.x86_64. */
+		if (rd_str_has_prefix(wanted, name) && (!wanted[strlen(name)] || wanted[strlen(name)] == '-'))
+			return true;
+	}
+	return !reading->names;
 }
 
 static void take_rpm(void *data, const struct rd_rpm_package *package)
@@ -160,6 +168,7 @@ static void take_rpm(void *data, const struct rd_rpm_package *package)
 	p->name = rd_xstrdup(package->name);
 	p->version = package->epoch ? rd_xasprintf("%u:%s-%s", package->epoch, package->version, package->release)
 	                            : rd_xasprintf("%s-%s", package->version, package->release);
+	p->full = rd_xasprintf("%s-%s-%s.%s", package->name, package->version, package->release, package->arch);
 	p->installed = p->whole = true;
 }
 
@@ -216,7 +225,7 @@ int pkg_set_read(struct rd_sysroot *sr, const struct rd_strv *names, struct pkg_
 const struct pkg *pkg_find(const struct pkg_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->n; i++)
-		if (rd_streq(set->v[i].name, name))
+		if (rd_streq(set->v[i].name, name) || (set->v[i].full && rd_streq(set->v[i].full, name)))
 			return &set->v[i];
 	return NULL;
 }

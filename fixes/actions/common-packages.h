@@ -18,6 +18,7 @@ enum pkg_manager { PKG_APT, PKG_DNF, PKG_ZYPPER };
 
 struct pkg {
 	char *name, *version;
+	char *full;     /* name-version-release.arch; rpm only */
 	char *depends;  /* Pre-Depends and Depends as written; apt only */
 	char *provides; /* apt only */
 	bool installed; /* files are there, be it half configured */

@@ -416,6 +416,52 @@ static void a_host_without_a_package_manager_gets_advice(void **state)
 	assert_true(rd_str_has_prefix(got, "EOPNOTSUPP: neither apt, dnf nor zypper"));
 }
 
+/* A host of rpm: its database is the one that test_rpmdb reads. */
+static void dnf_and_zypper_take_a_name_that_is_the_pin_and_refuse_the_rest(void **state)
+{
+	const struct world *w = *state;
+	rd_auto_free char *clean =
+		rd_xasprintf("rm -r %s/var/lib/dpkg && mkdir -p %s/var/lib/rpm %s/etc/dnf && "
+	                     "cp " RD_SOURCE_DIR "/tests/fixtures/rpmdb/good.sqlite %s/var/lib/rpm/rpmdb.sqlite",
+	                     w->tree.dir, w->tree.dir, w->tree.dir, w->tree.dir);
+	rd_auto_free char *zypp = rd_xasprintf("mkdir %s/etc/zypp", w->tree.dir), *probe = NULL;
+	static const struct row dnf[] = {
+		{ "package.install",
+		  { "packages", "kernel-devel-5.14.0-570.el9.x86_64", "named", "yes" },
+		  "dnf install -y --setopt=install_weak_deps=False kernel-devel-5.14.0-570.el9.x86_64\n"
+		  "undo: dnf remove -y --noautoremove kernel-devel-5.14.0-570.el9.x86_64\n" },
+		{ "package.install", { "packages", "bash-5.1.8-9.el9.x86_64", "named", "yes" }, "" },
+		{ "package.install", { "packages", "rocm", "from", "amd" }, "EOPNOTSUPP: which versions of rocm" },
+		{ "package.pin", { NULL }, "EOPNOTSUPP" },
+		{ "package.repair", { NULL }, "EOPNOTSUPP" },
+		{ "package.hold", { "packages", "bash" }, "EOPNOTSUPP: dnf's versionlock plugin is not installed" },
+		{ "package.source",
+		  { "name", "rocm", "uri", "https://repo.radeon.com/rocm/el9/6.4.3/main", "key",
+		    "https://repo.radeon.com/rocm/rocm.gpg.key" },
+		  "write /etc/yum.repos.d/rocm.repo\n[rocm]\nname=rocm\nbaseurl=https://repo.radeon.com/rocm/el9/6.4.3/main\n"
+		  "enabled=1\npriority=50\ngpgcheck=1\ngpgkey=https://repo.radeon.com/rocm/rocm.gpg.key\n\n" },
+	};
+	static const struct row zypper[] = {
+		{ "package.install",
+		  { "packages", "kernel-default-devel", "version", "6.4.0-150600.23" },
+		  "zypper --non-interactive install --no-recommends kernel-default-devel=6.4.0-150600.23\n"
+		  "undo: zypper --non-interactive remove --no-clean-deps kernel-default-devel\n" },
+		{ "package.hold",
+		  { "packages", "bash" },
+		  "zypper --non-interactive addlock bash\nundo: zypper --non-interactive removelock bash\n" },
+	};
+
+	assert_int_equal(system(clean), 0);
+	probe = lowered(w, "package.remove", ARGS("packages", "none"));
+	if (strstr(probe, "sqlite"))
+		skip();
+	check_rows(w, dnf, RD_ARRAY_SIZE(dnf));
+	assert_int_equal(system(zypp), 0);
+	check_rows(w, zypper, RD_ARRAY_SIZE(zypper));
+	tree_file(&w->tree, "etc/zypp/locks", "\ntype: package\nmatch_type: glob\ncase_sensitive: on\nsolvable_name: bash\n");
+	check_rows(w, (const struct row[]){ { "package.hold", { "packages", "bash" }, "" } }, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -434,6 +480,7 @@ int main(void)
 		TEST(only_the_key_with_the_known_fingerprint_is_let_in),
 		TEST(files_come_back_byte_for_byte),
 		TEST(a_host_without_a_package_manager_gets_advice),
+		TEST(dnf_and_zypper_take_a_name_that_is_the_pin_and_refuse_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

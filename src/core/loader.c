@@ -43,7 +43,8 @@ struct opened {
 
 /*
  * What the loader does with a file: 1 it is one to take, 0 it is passed over without a word (not there, another machine),
- * -EINVAL the loader gives up with @err's words, another negative errno: not to be known here.
+ * -EINVAL the loader gives up with @err's words, another negative errno: not to be known here. What we may not read another
+ * user's process may, so a lack of permission is no absence.
  */
 static int open_file(struct rd_loader *l, const char *path, struct opened *ret, struct rd_error *err)
 {
@@ -54,14 +55,14 @@ static int open_file(struct rd_loader *l, const char *path, struct opened *ret, 
 	int r;
 
 	r = rd_sysroot_stat(l->sr, &st, path);
-	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
+	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
 	if (r == 0 && st.type == RD_STAT_DIR)
 		return rd_error_set(err, -EINVAL, "cannot read file data: Is a directory");
 	if (r == 0)
 		r = rd_file_open(l->sr, &file, path);
 	if (r < 0)
-		return r == -EACCES ? 0 : r == -EINVAL ? rd_error_set(err, -EINVAL, "not a regular file") : r;
+		return r == -EINVAL ? rd_error_set(err, -EINVAL, "not a regular file") : r;
 	reader = rd_reader_of_file(file);
 	r = rd_elf_open(&reader, &elf, err);
 	if (r == 0 && elf->complete && (!l->machine || elf->machine == l->machine)) {
@@ -71,7 +72,9 @@ static int open_file(struct rd_loader *l, const char *path, struct opened *ret, 
 		if (r == 0)
 			r = 1;
 	} else if (r == -ENOEXEC) {
-		rd_error_clear(err);
+		/* The loader's own words in place of ours. */
+		if (err)
+			rd_error_clear(err);
 		r = rd_error_set(err, -EINVAL, reader.size < EI_NIDENT ? "file too short" : "invalid ELF header");
 	}
 	rd_file_close(file);

@@ -93,7 +93,6 @@ static void add_ollama(struct rd_probe_ctx *ctx, const char *prefix)
 
 	rd_fact_set_str(item, "prefix", prefix, program);
 	rd_fact_set_unknown_why(item, "version", "stands in the program's code only", program);
-	rd_fact_set_unknown_why(item, "gfx_targets", "not analysed yet", folder);
 	if (r == -ENOENT || r == -ENOTDIR) {
 		/* Releases before 0.4 carried everything inside the program, and distributions have folders of their own. */
 		rd_fact_set_str(item, "folder", prefix, program);
@@ -154,7 +153,6 @@ static void add_llama_cpp(struct rd_probe_ctx *ctx, const char *prefix, const ch
 	rd_fact_set_str(item, "prefix", prefix, program);
 	rd_fact_set_str(item, "folder", folder, program);
 	rd_fact_set_unknown_why(item, "version", "stands in the program's code only", program);
-	rd_fact_set_unknown_why(item, "gfx_targets", "not analysed yet", program);
 	if (any_prefix(&names, "libggml-hip."))
 		rd_fact_set_str(item, "build", "hip", program);
 	else if (r < 0)

@@ -467,17 +467,6 @@ static void give_up(struct rd_fact *item, int r)
 	}
 }
 
-/* Device code and the loader are read by a probe of their own, which may have run before. */
-static void leave_to_others(struct rd_fact *item)
-{
-	static const char *const names[] = { "torch.gfx_targets", "torch.hsa_runtime.path", "torch.hsa_runtime.chosen_by",
-		                             "torch.unresolved" };
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++)
-		if (!rd_fact_get(item, names[i]))
-			rd_fact_set_unknown_why(item, names[i], "not analysed yet", "torch/lib");
-}
-
 static void look_at(struct rd_probe_ctx *ctx, struct rd_fact *item)
 {
 	struct torch t = { .ctx = ctx, .item = item };
@@ -490,7 +479,6 @@ static void look_at(struct rd_probe_ctx *ctx, struct rd_fact *item)
 		if (t.version) {
 			set_version(&t);
 			set_inside(&t);
-			leave_to_others(item);
 		} else {
 			give_up(item, -EINVAL);
 		}
@@ -551,10 +539,6 @@ static const struct rd_fact_decl facts[] = {
 	{ "python[].torch.hsa_bundled", RD_STR, "on WSL: the HSA runtime inside torch/lib", "torch/lib/libhsa-runtime64.so" },
 	{ "python[].torch.hsa_for_wsl", RD_BOOL, "on WSL: it is the build that goes through /dev/dxg",
 	  "torch/lib/libhsa-runtime64.so" },
-	{ "python[].torch.gfx_targets[]", RD_STRS, "gfx that its device code is for", "torch/lib" },
-	{ "python[].torch.hsa_runtime.path", RD_STR, "HSA runtime that it would load", "torch/lib" },
-	{ "python[].torch.hsa_runtime.chosen_by", RD_STR, "rule of the loader that chooses it", "torch/lib" },
-	{ "python[].torch.unresolved[]", RD_STRS, "libraries that the loader would not find", "torch/lib" },
 	{ "python[].companions[]", RD_LIST, "packages built for one PyTorch", "torchvision, torchaudio" },
 	{ "python[].companions[].name", RD_STR, "package", "*.dist-info" },
 	{ "python[].companions[].version", RD_STR, "version with its local part", "*.dist-info, version.py",

@@ -257,7 +257,6 @@ static void a_rocm_build_is_known_by_its_version_file(void **state)
 	assert_true(rd_fact_get_bool(h.facts, "python[0].torch.rocm_bundled"));
 	assert_string_equal(str(&h, "python[0].torch.triton.name"), "pytorch-triton-rocm");
 	assert_false(rd_fact_get_bool(h.facts, "python[0].torch.other_python"));
-	assert_true(rd_fact_is_unknown(h.facts, "python[0].torch.gfx_targets"));
 	host_free(&h);
 }
 

@@ -1,0 +1,340 @@
+/* Joins over what was read of device code: which rocBLAS matters, whose code is for the other mode, and what overrides do. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "rocm-doctor/knowledge.h"
+#include "rocm-doctor/probe.h"
+#include "rocm-doctor/target.h"
+#include "util/cleanup.h"
+#include "util/str.h"
+#include "util/strv.h"
+#include "util/xalloc.h"
+
+/* Something that runs device code: an environment's PyTorch, an engine, or the host's ROCm for whatever comes. */
+struct consumer {
+	struct rd_fact *item;
+	const char *place; /* prefix, folder or root */
+	const char *code;  /* where its facts of code stand below the item: "torch.", ""; NULL for none */
+	const char *math;  /* those of its rocBLAS */
+	bool bundled;      /* its rocBLAS is no business of the host's */
+};
+
+struct coverage {
+	struct rd_probe_ctx *ctx;
+	struct consumer *v;
+	size_t n, allocated;
+};
+
+static void add(struct coverage *c, struct consumer consumer)
+{
+	RD_GROW(c->v, c->n, c->allocated);
+	c->v[c->n++] = consumer;
+}
+
+static void collect(struct coverage *c)
+{
+	struct rd_fact *list = rd_fact_get_mutable(c->ctx->facts, "python");
+	const char *wanted = rd_fact_get_str(c->ctx->facts, "runtime.default_root");
+
+	for (size_t i = 0; i < rd_fact_count(list); i++) {
+		struct rd_fact *item = rd_fact_at_mutable(list, i);
+
+		if (rd_fact_get_bool(item, "judged") && rd_streq(rd_fact_get_str(item, "torch.build"), "rocm"))
+			add(c, (struct consumer){ item, rd_fact_get_str(item, "prefix"), "torch.", "torch.rocblas.", false });
+	}
+	list = rd_fact_get_mutable(c->ctx->facts, "engines.llama_cpp");
+	for (size_t i = 0; i < rd_fact_count(list); i++) {
+		struct rd_fact *item = rd_fact_at_mutable(list, i);
+
+		if (*rd_fact_get_str(item, "backend"))
+			add(c, (struct consumer){ item, rd_fact_get_str(item, "folder"), "", "rocblas.", false });
+	}
+	list = rd_fact_get_mutable(c->ctx->facts, "engines.ollama");
+	for (size_t i = 0; i < rd_fact_count(list); i++) {
+		struct rd_fact *item = rd_fact_at_mutable(list, i);
+
+		if (*rd_fact_get_str(item, "backend"))
+			add(c, (struct consumer){ item, rd_fact_get_str(item, "folder"), "", "rocblas.", true });
+	}
+	/* The host's own counts where nothing else is there to use it. */
+	list = rd_fact_get_mutable(c->ctx->facts, "runtime.rocm");
+	for (size_t i = 0; i < rd_fact_count(list) && !c->n; i++) {
+		struct rd_fact *item = rd_fact_at_mutable(list, i);
+
+		if (!*wanted || rd_streq(rd_fact_get_str(item, "root"), wanted))
+			add(c, (struct consumer){ item, rd_fact_get_str(item, "root"), NULL, "rocblas.", false });
+	}
+}
+
+static const struct rd_fact *fact(const struct consumer *c, const char *prefix, const char *name)
+{
+	rd_auto_free char *path = rd_xasprintf("%s%s", prefix, name);
+
+	return rd_fact_get(c->item, path);
+}
+
+static bool has_text(const struct rd_fact *list, const char *text)
+{
+	for (size_t i = 0; i < rd_fact_count(list); i++)
+		if (rd_streq(rd_fact_str(rd_fact_at(list, i)), text))
+			return true;
+	return false;
+}
+
+static void copy_list(struct rd_fact *to, const char *path, const struct rd_fact *from)
+{
+	if (rd_fact_state(from) == RD_FACT_UNKNOWN) {
+		rd_fact_set_unknown_why(to, path, rd_fact_reason(from), rd_fact_source(from));
+		return;
+	}
+	rd_fact_set_list(to, path, rd_fact_source(from));
+	for (size_t i = 0; i < rd_fact_count(from); i++)
+		rd_fact_append_str(to, path, rd_fact_str(rd_fact_at(from, i)), rd_fact_source(from));
+}
+
+static const struct rd_fact *gpu_at(const struct coverage *c, const char *address)
+{
+	const struct rd_fact *gpus = rd_fact_get(c->ctx->facts, "gpus");
+
+	for (size_t i = 0; i < rd_fact_count(gpus); i++)
+		if (rd_streq(rd_fact_get_str(rd_fact_at(gpus, i), "pci.address"), address))
+			return rd_fact_at(gpus, i);
+	return NULL;
+}
+
+/* The root of ROCm that a file lies in, else the consumer's own place. */
+static const char *place_of(const struct coverage *c, const struct consumer *consumer, const char *file)
+{
+	const struct rd_fact *list = rd_fact_get(c->ctx->facts, "runtime.rocm");
+
+	for (size_t i = 0; i < rd_fact_count(list); i++) {
+		const char *root = rd_fact_get_str(rd_fact_at(list, i), "root");
+		size_t n = strlen(root);
+
+		if (n > 1 && !rd_streq(root, "/usr") && strncmp(file, root, n) == 0 && file[n] == '/')
+			return root;
+	}
+	return consumer->place;
+}
+
+static bool is_listed(const struct rd_fact *list, const char *place, const char *folder)
+{
+	for (size_t i = 0; i < rd_fact_count(list); i++)
+		if (rd_streq(rd_fact_get_str(rd_fact_at(list, i), "place"), place) &&
+		    rd_streq(rd_fact_get_str(rd_fact_at(list, i), "folder"), folder))
+			return true;
+	return false;
+}
+
+static void set_missing_gfx(const struct coverage *c, struct rd_fact *item)
+{
+	const struct rd_fact *missing = rd_fact_get(item, "missing_gpus");
+	rd_auto_strv struct rd_strv gfx = RD_STRV_INIT;
+
+	rd_fact_set_list(item, "missing_gfx", "missing_gpus");
+	for (size_t i = 0; i < rd_fact_count(missing); i++) {
+		const struct rd_fact *gpu = gpu_at(c, rd_fact_str(rd_fact_at(missing, i)));
+		const char *named = rd_fact_get_str(gpu, "override.gfx"), *name = *named ? named : rd_fact_get_str(gpu, "gfx");
+
+		if (rd_strv_has(&gfx, name))
+			continue;
+		rd_strv_push(&gfx, name);
+		rd_fact_append_str(item, "missing_gfx", name, "gpus");
+	}
+}
+
+static void add_math(struct coverage *c, const struct consumer *consumer)
+{
+	const char *path = rd_fact_str(fact(consumer, consumer->math, "path"));
+	const char *folder = rd_fact_str(fact(consumer, consumer->math, "folder"));
+	const struct rd_fact *gfx = fact(consumer, consumer->math, "gfx");
+	const char *place = place_of(c, consumer, *folder ? folder : path);
+	struct rd_fact *item;
+
+	if (!*path || consumer->bundled || is_listed(rd_fact_get(c->ctx->facts, "runtime.math"), place, folder))
+		return;
+	item = rd_fact_append(c->ctx->facts, "runtime.math", path);
+	rd_fact_set_str(item, "place", place, path);
+	rd_fact_set_str(item, "path", path, path);
+	rd_fact_set_str(item, "folder", folder, folder);
+	rd_fact_set_str(item, "used_by", consumer->place, path);
+	copy_list(item, "gfx", gfx);
+	copy_list(item, "missing_gpus", fact(consumer, consumer->math, "missing_gpus"));
+	set_missing_gfx(c, item);
+}
+
+static void add_mode(struct coverage *c, const struct consumer *consumer)
+{
+	const struct rd_fact *gpus = consumer->code ? fact(consumer, consumer->code, "mode_gpus") : NULL;
+	struct rd_fact *item;
+
+	if (!gpus || (!rd_fact_count(gpus) && rd_fact_state(gpus) != RD_FACT_UNKNOWN))
+		return;
+	item = rd_fact_append(c->ctx->facts, "runtime.mode_mismatch", rd_fact_source(gpus));
+	rd_fact_set_str(item, "place", consumer->place, rd_fact_source(gpus));
+	rd_fact_set_str(item, "file", rd_fact_source(gpus), rd_fact_source(gpus));
+	copy_list(item, "gpus", gpus);
+	copy_list(item, "gfx_targets", fact(consumer, consumer->code, "gfx_targets"));
+}
+
+/* ------------------------------------------------------------ overrides */
+
+static const cJSON *override_row(const struct coverage *c, const char *gfx)
+{
+	const cJSON *row, *table = c->ctx->knowledge ? rd_knowledge_table(c->ctx->knowledge, "overrides") : NULL;
+
+	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(table, "overrides")) {
+		const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "gfx"));
+
+		if (name && rd_streq(name, gfx))
+			return row;
+	}
+	return NULL;
+}
+
+/* "gfx1030" is among targets as it is or with features. */
+static bool has_gfx(const struct rd_fact *targets, const char *gfx)
+{
+	size_t n = strlen(gfx);
+
+	for (size_t i = 0; i < rd_fact_count(targets); i++) {
+		const char *text = rd_fact_str(rd_fact_at(targets, i));
+
+		if (strncmp(text, gfx, n) == 0 && (!text[n] || text[n] == ':'))
+			return true;
+	}
+	return false;
+}
+
+/* Where all that lacks the GPU's own code or kernels has those of another, the name of that other helps. */
+static bool helps(const struct coverage *c, const char *address, const char *gfx)
+{
+	bool lacking = false;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct consumer *consumer = &c->v[i];
+
+		if (consumer->code && has_text(fact(consumer, consumer->code, "missing_gpus"), address)) {
+			lacking = true;
+			if (!has_gfx(fact(consumer, consumer->code, "gfx_targets"), gfx))
+				return false;
+		}
+		if (has_text(fact(consumer, consumer->math, "missing_gpus"), address)) {
+			lacking = true;
+			if (!has_text(fact(consumer, consumer->math, "gfx"), gfx))
+				return false;
+		}
+	}
+	return lacking;
+}
+
+/* The processor's own GPU beside a card wants to be hidden, not renamed. */
+static bool is_beside_a_card(const struct coverage *c, const struct rd_fact *gpu)
+{
+	const struct rd_fact *gpus = rd_fact_get(c->ctx->facts, "gpus");
+
+	for (size_t i = 0; i < rd_fact_count(gpus); i++)
+		if (rd_streq(rd_fact_get_str(rd_fact_at(gpus, i), "kind"), "dgpu"))
+			return rd_streq(rd_fact_get_str(gpu, "kind"), "apu");
+	return false;
+}
+
+static void set_useful(const struct coverage *c, struct rd_fact *gpu)
+{
+	const cJSON *value, *row = override_row(c, rd_fact_get_str(gpu, "gfx"));
+
+	if (*rd_fact_get_str(gpu, "override.value") || is_beside_a_card(c, gpu))
+		return;
+	cJSON_ArrayForEach (value, cJSON_GetObjectItemCaseSensitive(row, "values")) {
+		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(value, "value"));
+		const char *safe = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(value, "safe"));
+		char gfx[RD_PROCESSOR_MAX];
+
+		if (!text || !safe || rd_streq(safe, "no") || rd_gfx_from_override(text, gfx) < 0 ||
+		    !helps(c, rd_fact_get_str(gpu, "pci.address"), gfx))
+			continue;
+		rd_fact_set_str(gpu, "override.useful_value", text, "table overrides");
+		rd_fact_set_str(gpu, "override.useful_gfx", gfx, "table overrides");
+		rd_fact_set_str(gpu, "override.useful_risk", safe, "table overrides");
+		return;
+	}
+}
+
+/* Renamed, though everything that runs code has it for what the GPU is. */
+static void set_unneeded(const struct coverage *c, struct rd_fact *gpu)
+{
+	const char *address = rd_fact_get_str(gpu, "pci.address"), *verdict = rd_fact_get_str(gpu, "override.verdict");
+	bool unneeded = false;
+
+	if (*verdict && !rd_streq(verdict, "same") && !rd_streq(verdict, "no"))
+		for (size_t i = 0; i < c->n; i++) {
+			const struct consumer *consumer = &c->v[i];
+
+			/* Ollama's service has its own variables. */
+			if (!consumer->code || consumer->bundled)
+				continue;
+			unneeded = has_text(fact(consumer, consumer->code, "unneeded_override_gpus"), address);
+			if (!unneeded)
+				break;
+		}
+	rd_fact_set_bool(gpu, "override.unneeded", unneeded, "device code");
+}
+
+static int run(struct rd_probe_ctx *ctx)
+{
+	struct coverage c = { .ctx = ctx };
+	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus");
+
+	collect(&c);
+	rd_fact_set_list(ctx->facts, "runtime.math", "python, engines, runtime.rocm");
+	rd_fact_set_list(ctx->facts, "runtime.mode_mismatch", "python, engines");
+	for (size_t i = 0; i < c.n; i++) {
+		add_math(&c, &c.v[i]);
+		add_mode(&c, &c.v[i]);
+	}
+	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
+		set_useful(&c, rd_fact_at_mutable(gpus, i));
+		set_unneeded(&c, rd_fact_at_mutable(gpus, i));
+	}
+	free(c.v);
+	return 0;
+}
+
+#define MATH "the rocBLAS of judged environments and engines, else of the host"
+
+const struct rd_probe rd_probe_engine_coverage = {
+	.name = "engine/coverage",
+	.layer = RD_LAYER_ENGINE,
+	.flags = RD_PROBE_PURE,
+	.after = "engine/verdicts",
+	.summary = "which code and kernels the GPUs of the host lack",
+	.facts =
+		(const struct rd_fact_decl[]){
+			{ "runtime.math[]", RD_LIST, "each rocBLAS that something on the host would use", MATH },
+			{ "runtime.math[].place", RD_STR, "root of ROCm, prefix or folder that it belongs to", MATH },
+			{ "runtime.math[].path", RD_STR, "file that is loaded", MATH },
+			{ "runtime.math[].folder", RD_STR, "folder of its kernels", MATH },
+			{ "runtime.math[].used_by", RD_STR, "what would use it", MATH },
+			{ "runtime.math[].gfx[]", RD_STRS, "gfx that it has kernels for", MATH },
+			{ "runtime.math[].missing_gpus[]", RD_STRS, "GPUs that it has no kernels for", MATH },
+			{ "runtime.math[].missing_gfx[]", RD_STRS, "their gfx, as the runtime names them", MATH },
+			{ "runtime.mode_mismatch[]", RD_LIST, "code that is for the other mode of xnack or sramecc only",
+	                  "device code" },
+			{ "runtime.mode_mismatch[].place", RD_STR, "prefix or folder that it belongs to", "device code" },
+			{ "runtime.mode_mismatch[].file", RD_STR, "file that holds it", "device code" },
+			{ "runtime.mode_mismatch[].gfx_targets[]", RD_STRS, "what it is for", "device code" },
+			{ "runtime.mode_mismatch[].gpus[]", RD_STRS, "GPUs that are in the other mode", "device code" },
+			{ "gpus[].override.useful_value", RD_STR,
+	                  "HSA_OVERRIDE_GFX_VERSION that would let the programs here use the GPU", "table overrides" },
+			{ "gpus[].override.useful_gfx", RD_STR, "the gfx that it names", "table overrides" },
+			{ "gpus[].override.useful_risk", RD_STR, "how that goes: \"usually\" well, \"risky\"",
+	                  "table overrides" },
+			{ "gpus[].override.unneeded", RD_BOOL,
+	                  "it is renamed though all programs here have code for what it is", "device code" },
+			{ 0 },
+		},
+	.run = run,
+};

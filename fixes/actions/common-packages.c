@@ -361,6 +361,16 @@ int pkg_parse_names(const char *text, struct rd_strv *ret, struct rd_error *err)
 	return r == 0 && !ret->n ? rd_error_set(err, -EINVAL, "no package is named") : r;
 }
 
+bool pkg_needs_reboot(const char *name)
+{
+	static const char *const prefixes[] = { "linux-image-", "amdgpu-dkms", "rock-dkms", "linux-firmware", "firmware-amd" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(prefixes); i++)
+		if (rd_str_has_prefix(name, prefixes[i]))
+			return true;
+	return false;
+}
+
 char *pkg_release_code(const char *release)
 {
 	unsigned major, minor, patch = 0;

@@ -74,6 +74,8 @@ bool pkg_has_candidate(const struct pkg_candidates *c, const char *name, const c
  * -EINVAL.
  */
 int pkg_parse_names(const char *text, struct rd_strv *ret, struct rd_error *err);
+/* A kernel, a driver or firmware: what runs now stays until the next boot. */
+bool pkg_needs_reboot(const char *name);
 /* "6.4.3" is 60403 in the versions of AMD's packages. NULL for what is no release. Caller frees. */
 char *pkg_release_code(const char *release);
 

@@ -165,6 +165,8 @@ static int lower_names(struct rd_step *step, const struct request *q, const stru
 	for (size_t i = 0; i < wanted.n; i++) {
 		bool is_new = !pkg_installed_version(&q->set, wanted.v[i]);
 
+		if (pkg_needs_reboot(wanted.v[i]))
+			rd_step_needs(step, RD_ACTION_REBOOT);
 		add_word(&apply, manager, wanted.v[i], versions.v[i]);
 		reversible = add_undo(step, q, wanted.v[i], &install, &remove) && reversible;
 		changes = changes || !is_new;

@@ -64,6 +64,8 @@ static int lower_names(struct rd_step *step, struct rd_sysroot *sr, const struct
 
 		if (p->held)
 			return rd_error_set(err, -EOPNOTSUPP, "%s is held; take the hold off first", p->name);
+		if (pkg_needs_reboot(p->name))
+			rd_step_needs(step, RD_ACTION_REBOOT);
 		argv_addf(&apply, "%s", p->name);
 		argv_addf(&undo, "%s=%s", p->name, p->version);
 		rd_step_origin(step, "%s %s is installed", p->name, p->version);

@@ -278,19 +278,25 @@ static bool may_work(const struct rd_fact *gpu)
 	return rd_fact_get_bool(gpu, "support.built") && !rd_streq(rd_fact_get_str(gpu, "kind"), "apu");
 }
 
-/* A card for the screen beside the one that computes is no fault of the host. */
-static void set_alternative(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
+static bool is_better(const struct rd_fact *gpu, bool than_unofficial)
 {
-	bool unofficial = rd_streq(rd_fact_get_str(gpu, "support.verdict"), "unofficial");
-	struct rd_fact *other;
-	bool found = false;
+	return may_work(gpu) && (!than_unofficial || rd_streq(rd_fact_get_str(gpu, "support.verdict"), "official"));
+}
 
-	for (size_t i = 0; (other = gpu_at(ctx, i)); i++) {
-		bool better = !unofficial || rd_streq(rd_fact_get_str(other, "support.verdict"), "official");
+/* A card for the screen beside the one that computes is no fault of the host. */
+static void set_alternatives(struct rd_probe_ctx *ctx)
+{
+	size_t n[2] = { 0 };
+	struct rd_fact *gpu;
 
-		found |= other != gpu && better && may_work(other);
+	for (size_t i = 0; (gpu = gpu_at(ctx, i)); i++)
+		for (size_t k = 0; k < RD_ARRAY_SIZE(n); k++)
+			n[k] += is_better(gpu, k);
+	for (size_t i = 0; (gpu = gpu_at(ctx, i)); i++) {
+		bool unofficial = rd_streq(rd_fact_get_str(gpu, "support.verdict"), "unofficial");
+
+		rd_fact_set_bool(gpu, "support.alternative", n[unofficial] > is_better(gpu, unofficial), "the other GPUs");
 	}
-	rd_fact_set_bool(gpu, "support.alternative", found, "the other GPUs");
 }
 
 /* ---------------------------------------------------------------- guests */
@@ -328,8 +334,7 @@ static int run(struct rd_probe_ctx *ctx)
 		judge(ctx, gpu, &s);
 		set_guest(ctx, gpu);
 	}
-	for (size_t i = 0; (gpu = gpu_at(ctx, i)); i++)
-		set_alternative(ctx, gpu);
+	set_alternatives(ctx);
 	rd_strv_clear(&s.releases);
 	return 0;
 }

@@ -22,12 +22,13 @@ struct set {
 
 /* A finding with what is needed to settle its role. */
 struct instance {
-	struct rd_finding finding;
-	size_t rule;          /* index in the knowledge's rules */
-	bool holds;           /* counts as a node: true or unknown */
-	bool only_not_asked;  /* unknown, for nothing but facts that were not asked for */
-	struct set causes;    /* true instances that it follows from, reached through unknown ones as well */
-	struct set unchecked; /* rules with an unknown instance that could be its cause */
+	struct rd_finding finding; /* first: a finding is its instance */
+	struct instance *next;     /* in the order of the report */
+	size_t rule;               /* index in the knowledge's rules */
+	bool holds;                /* counts as a node: true or unknown */
+	bool only_not_asked;       /* unknown, for nothing but facts that were not asked for */
+	struct set causes;         /* true instances that it follows from, reached through unknown ones as well */
+	struct set unchecked;      /* rules with an unknown instance that could be its cause */
 	bool has_direct_cause;
 	bool leads_to_error;
 };
@@ -40,7 +41,8 @@ struct rd_diagnosis {
 	struct instance **found;   /* true, in the order of the report */
 	struct instance **unknown; /* undetermined or masked, by layer and id */
 	size_t found_n, unknown_n;
-	bool *clear; /* by rule: every instance was false */
+	size_t *first; /* by rule: its instances are those before the next rule's first */
+	bool *clear;   /* by rule: every instance was false */
 	size_t checked;
 	struct rd_strv addresses; /* of all GPUs */
 };
@@ -345,10 +347,7 @@ static bool subjects_join(const struct rd_finding *cause, const struct rd_findin
 
 static bool has_gpu(const struct rd_finding *f, const char *address)
 {
-	for (size_t i = 0; i < f->gpus_n; i++)
-		if (rd_streq(f->gpus[i], address))
-			return true;
-	return false;
+	return f->gpus_n && bsearch(&address, f->gpus, f->gpus_n, sizeof(*f->gpus), by_text);
 }
 
 /*
@@ -384,28 +383,33 @@ static bool accept_causes(const struct rd_diagnosis *d, const struct instance *e
 	return ret->n;
 }
 
+static void gather_from(const struct rd_diagnosis *d, size_t cause, struct instance *b, struct set *all, struct set *direct)
+{
+	struct instance *a = d->v[cause];
+
+	if (!a->holds || !subjects_join(&a->finding, &b->finding))
+		return;
+	if (a->finding.state == RD_TRUE) {
+		set_add(all, cause);
+		set_add(direct, cause);
+		return;
+	}
+	if (!a->only_not_asked)
+		set_add(&b->unchecked, a->rule);
+	for (size_t j = 0; j < a->causes.n; j++)
+		set_add(all, a->causes.v[j]);
+	for (size_t j = 0; j < a->unchecked.n; j++)
+		set_add(&b->unchecked, a->unchecked.v[j]);
+}
+
 static void gather(const struct rd_diagnosis *d, size_t effect, struct set *all, struct set *direct)
 {
 	struct instance *b = d->v[effect];
 	size_t n = d->k->rules_n;
 
-	for (size_t i = 0; i < d->n; i++) {
-		struct instance *a = d->v[i];
-
-		if (!a->holds || !d->k->explains[a->rule * n + b->rule] || !subjects_join(&a->finding, &b->finding))
-			continue;
-		if (a->finding.state == RD_TRUE) {
-			set_add(all, i);
-			set_add(direct, i);
-			continue;
-		}
-		if (!a->only_not_asked)
-			set_add(&b->unchecked, a->rule);
-		for (size_t j = 0; j < a->causes.n; j++)
-			set_add(all, a->causes.v[j]);
-		for (size_t j = 0; j < a->unchecked.n; j++)
-			set_add(&b->unchecked, a->unchecked.v[j]);
-	}
+	for (size_t rule = 0; rule < n; rule++)
+		for (size_t i = d->first[rule]; i < d->first[rule + 1] && d->k->explains[rule * n + b->rule]; i++)
+			gather_from(d, i, b, all, direct);
 }
 
 static void settle_instance(struct rd_diagnosis *d, size_t index)
@@ -427,16 +431,15 @@ static void settle_instance(struct rd_diagnosis *d, size_t index)
 static void settle(struct rd_diagnosis *d)
 {
 	for (size_t i = 0; i < d->k->rules_n; i++)
-		for (size_t j = 0; j < d->n; j++)
-			if (d->v[j]->rule == d->k->order[i])
-				settle_instance(d, j);
+		for (size_t j = d->first[d->k->order[i]]; j < d->first[d->k->order[i] + 1]; j++)
+			settle_instance(d, j);
 	/* Backwards, what an error follows from, near or far. */
 	for (size_t i = d->k->rules_n; i-- > 0;) {
-		for (size_t j = 0; j < d->n; j++) {
+		for (size_t j = d->first[d->k->order[i]]; j < d->first[d->k->order[i] + 1]; j++) {
 			struct instance *in = d->v[j];
 			bool is_error = in->finding.severity == RD_ERROR || in->leads_to_error;
 
-			if (in->rule != d->k->order[i] || !in->holds || in->finding.state != RD_TRUE || !is_error)
+			if (!in->holds || in->finding.state != RD_TRUE || !is_error)
 				continue;
 			for (size_t c = 0; c < in->causes.n; c++)
 				d->v[in->causes.v[c]]->leads_to_error = true;
@@ -495,6 +498,13 @@ static int by_report_order(const void *a, const void *b)
 	return r ? r : strcmp(x->subject ? x->subject : "", y->subject ? y->subject : "");
 }
 
+static void sort_and_link(struct instance **v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_report_order);
+	for (size_t i = 0; i + 1 < n; i++)
+		v[i]->next = v[i + 1];
+}
+
 static void put_in_order(struct rd_diagnosis *d)
 {
 	d->found = rd_xcalloc(d->n, sizeof(struct instance *));
@@ -510,8 +520,8 @@ static void put_in_order(struct rd_diagnosis *d)
 		else
 			d->unknown[d->unknown_n++] = in;
 	}
-	qsort(d->found, d->found_n, sizeof(struct instance *), by_report_order);
-	qsort(d->unknown, d->unknown_n, sizeof(struct instance *), by_report_order);
+	sort_and_link(d->found, d->found_n);
+	sort_and_link(d->unknown, d->unknown_n);
 }
 
 static void raise_severities(struct rd_diagnosis *d, const char *profile)
@@ -536,12 +546,16 @@ struct rd_diagnosis *rd_diagnose(const struct rd_knowledge *k, const struct rd_f
 
 	d->k = k;
 	d->facts = facts;
+	d->first = rd_xcalloc(k->rules_n + 1, sizeof(*d->first));
 	d->clear = rd_xcalloc(k->rules_n, sizeof(*d->clear));
 	for (size_t i = 0; i < rd_fact_count(gpus); i++)
 		rd_strv_push(&d->addresses, rd_fact_get_str(rd_fact_at(gpus, i), "pci.address"));
-	for (size_t i = 0; i < k->rules_n; i++)
+	for (size_t i = 0; i < k->rules_n; i++) {
+		d->first[i] = d->n;
 		if (k->rules[i]->enabled)
 			apply_rule(d, i);
+	}
+	d->first[k->rules_n] = d->n;
 	raise_severities(d, profile);
 	settle(d);
 	put_in_order(d);
@@ -557,6 +571,7 @@ struct rd_diagnosis *rd_diagnosis_free(struct rd_diagnosis *d)
 	free(d->v);
 	free(d->found);
 	free(d->unknown);
+	free(d->first);
 	free(d->clear);
 	rd_strv_clear(&d->addresses);
 	free(d);
@@ -565,12 +580,9 @@ struct rd_diagnosis *rd_diagnosis_free(struct rd_diagnosis *d)
 
 static const struct rd_finding *after(struct instance *const *v, size_t n, const struct rd_finding *prev)
 {
-	if (!prev)
-		return n ? &v[0]->finding : NULL;
-	for (size_t i = 0; i + 1 < n; i++)
-		if (&v[i]->finding == prev)
-			return &v[i + 1]->finding;
-	return NULL;
+	const struct instance *next = prev ? ((const struct instance *)prev)->next : n ? v[0] : NULL;
+
+	return next ? &next->finding : NULL;
 }
 
 const struct rd_finding *rd_diagnosis_next(const struct rd_diagnosis *d, const struct rd_finding *prev)

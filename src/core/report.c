@@ -51,9 +51,6 @@ static void add_unknown(struct rd_report *report, const struct rd_evidence *e)
 {
 	const char *reason = rd_fact_reason(e->value);
 
-	for (size_t i = 0; i < report->unknown_n; i++)
-		if (rd_streq(report->unknown[i].fact, e->fact))
-			return;
 	if (rd_fact_not_asked(e->value))
 		return;
 	report->unknown = rd_xreallocarray(report->unknown, report->unknown_n + 1, sizeof(*report->unknown));
@@ -67,6 +64,29 @@ static void add_unknown(struct rd_report *report, const struct rd_evidence *e)
 static int by_fact(const void *a, const void *b)
 {
 	return strcmp(((const struct rd_unknown *)a)->fact, ((const struct rd_unknown *)b)->fact);
+}
+
+static void free_unknown(struct rd_unknown *u)
+{
+	free(u->fact);
+	free(u->reason);
+	free(u->source);
+}
+
+/* Many checks wait for one fact. */
+static void sort_unknown(struct rd_report *report)
+{
+	size_t n = 0;
+
+	if (report->unknown_n)
+		qsort(report->unknown, report->unknown_n, sizeof(*report->unknown), by_fact);
+	for (size_t i = 0; i < report->unknown_n; i++) {
+		if (n && rd_streq(report->unknown[n - 1].fact, report->unknown[i].fact))
+			free_unknown(&report->unknown[i]);
+		else
+			report->unknown[n++] = report->unknown[i];
+	}
+	report->unknown_n = n;
 }
 
 /* What is known of one layer while it is summed up. */
@@ -278,8 +298,7 @@ struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fa
 	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next_unknown(d, f));)
 		if (rd_selection_has(selection, f->rule))
 			take_unknown(report, &tallies[f->rule->layer], f);
-	if (report->unknown_n)
-		qsort(report->unknown, report->unknown_n, sizeof(*report->unknown), by_fact);
+	sort_unknown(report);
 	find_awaited(report, tallies);
 	sum_up_layers(report, tallies, facts);
 	report->summary = summary_line(report);
@@ -297,11 +316,8 @@ struct rd_report *rd_report_free(struct rd_report *report)
 {
 	if (!report)
 		return NULL;
-	for (size_t i = 0; i < report->unknown_n; i++) {
-		free(report->unknown[i].fact);
-		free(report->unknown[i].reason);
-		free(report->unknown[i].source);
-	}
+	for (size_t i = 0; i < report->unknown_n; i++)
+		free_unknown(&report->unknown[i]);
 	for (size_t i = 0; i < report->requirements_n; i++)
 		free(report->requirements[i].expression);
 	for (size_t i = 0; i < RD_LAYER_COUNT; i++)

@@ -292,7 +292,7 @@ int cmd_fix(struct rd_app *app, int argc, char *argv[])
 	if (!status)
 		status = rd_app_check_patterns(app, "--skip", &app->skip);
 	/* A tree or a snapshot has no transactions here. */
-	if (!status && (!app->root || rd_streq(app->root, "/")))
+	if (!status && (!app->root || rd_streq(app->root, "/")) && !app->pid && !app->container)
 		status = recover(app, dir);
 	if (!status)
 		status = rd_app_probe(app);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,17 +22,24 @@
 
 #define SYSTEM_PATH "/usr/sbin:/usr/bin:/sbin:/bin"
 
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
 static char *find_program(const char *name)
 {
 	rd_auto_strv struct rd_strv folders = RD_STRV_INIT;
 
 	if (strchr(name, '/'))
-		return *name == '/' && access(name, X_OK) == 0 ? rd_xstrdup(name) : NULL;
+		return *name == '/' && is_program(name) ? rd_xstrdup(name) : NULL;
 	rd_strv_split(&folders, SYSTEM_PATH, ":", false);
 	for (size_t i = 0; i < folders.n; i++) {
 		char *path = rd_xasprintf("%s/%s", folders.v[i], name);
 
-		if (access(path, X_OK) == 0)
+		if (is_program(path))
 			return path;
 		free(path);
 	}

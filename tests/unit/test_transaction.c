@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -448,6 +449,36 @@ static void what_another_did_before_the_lock_was_had_counts(void **state)
 	rd_transaction_close(second);
 }
 
+static void end_it(struct rd_tx_listener *self, size_t step, size_t of, const char *words)
+{
+	(void)self;
+	(void)step;
+	(void)of;
+	(void)words;
+	raise(SIGTERM);
+}
+
+static void asked_to_end_it_rolls_back(void **state)
+{
+	struct world *w = *state;
+	rd_auto_free char *before = picture(w), *after = NULL;
+	struct rd_plan *plan = plan_of(w, "modprobe.unblacklist", unblacklist);
+	struct rd_tx_listener listener = { .step = end_it };
+	struct rd_transaction *tx = NULL;
+	struct rd_error err = RD_ERROR_INIT;
+	struct sigaction now;
+
+	assert_int_equal(rd_transaction_begin(w->state, plan, w->sr, &tx, NULL), 0);
+	assert_int_equal(rd_plan_apply(tx, w->sr, &listener, &err), -EINTR);
+	assert_int_equal(rd_transaction_state(tx), RD_TX_UNDONE);
+	after = picture(w);
+	assert_string_equal(before, after);
+	sigaction(SIGTERM, NULL, &now);
+	assert_true(now.sa_handler == SIG_DFL);
+	rd_error_clear(&err);
+	rd_transaction_close(tx);
+}
+
 static void diffs_read_as_patch_wants_them(void **state)
 {
 	static const struct {
@@ -493,6 +524,7 @@ int main(void)
 		                                tear_down),
 		cmocka_unit_test_setup_teardown(ids_lead_nowhere_else, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_another_did_before_the_lock_was_had_counts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(asked_to_end_it_rolls_back, set_up, tear_down),
 		cmocka_unit_test(diffs_read_as_patch_wants_them),
 	};
 

@@ -108,8 +108,12 @@ int main(int argc, char *argv[])
 	if (argc != 3 || rd_sysroot_open(argv[1], &sr, NULL) < 0)
 		return 2;
 	plan = make_plan(sr, argv[1]);
-	if (rd_streq(argv[2], "apply"))
-		return apply(plan, sr, argv[1]);
+	if (rd_streq(argv[2], "apply")) {
+		/* The plan is the transaction's now. */
+		r = apply(plan, sr, argv[1]);
+		rd_sysroot_free(sr);
+		return r;
+	}
 	for (size_t i = 0; i < plan->steps[0]->effects_n; i++) {
 		struct rd_effect *e = &plan->steps[0]->effects[i];
 		char *path = e->path ? rd_xasprintf("%s%s", argv[1], e->path) : NULL;

@@ -225,7 +225,7 @@ static int undo_newest(struct world *w)
 /* As `fix` does when it starts. Says whether there was anything to bring back. */
 static bool recover(struct world *w)
 {
-	rd_auto_free char *id = rd_transaction_interrupted(w->state);
+	rd_auto_free char *id = rd_transaction_interrupted(w->state), *another = NULL;
 	struct rd_transaction *tx = NULL;
 	struct rd_error err = RD_ERROR_INIT;
 
@@ -235,8 +235,8 @@ static bool recover(struct world *w)
 	if (rd_transaction_undo(tx, w->sr, false, NULL, &err) < 0)
 		fail_msg("recovery of %s: %s", id, err.message);
 	rd_transaction_close(tx);
-	id = rd_transaction_interrupted(w->state);
-	assert_null(id);
+	another = rd_transaction_interrupted(w->state);
+	assert_null(another);
 	return true;
 }
 

@@ -54,7 +54,7 @@ deps() {
 		as_root dnf -qy install $packages
 	else
 		echo "build.sh: no apt-get and no dnf here; wanted are cmake, ninja, a C compiler, and the headers of libpci," \
-			"libkmod, libudev, cJSON, libelf, libzstd, zlib and SQLite (for the tests: cmocka)" >&2
+			"libudev, cJSON, libelf, libzstd, liblzma, zlib and SQLite (for the tests: cmocka and libkmod)" >&2
 	fi
 }
 

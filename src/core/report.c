@@ -149,8 +149,13 @@ static void take_rules(struct rd_report *report, const struct rd_diagnosis *d, c
 
 /*
  * A check that is clear only since something before it is broken says nothing yet: with amdgpu not loaded, no node can be
- * missing. What a summary sums up is no such check.
+ * missing. What a summary sums up is no such check, nor is one of an environment or an engine, which is there or not on its own.
  */
+static bool may_wait(const struct rd_rule *rule)
+{
+	return !rule->summary && rule->subject_kind != RD_SUBJECT_ENVIRONMENT && rule->subject_kind != RD_SUBJECT_ENGINE;
+}
+
 static void find_awaited(const struct rd_report *report, struct tally tallies[RD_LAYER_COUNT])
 {
 	for (size_t i = 0; i < report->findings_n; i++) {
@@ -159,7 +164,7 @@ static void find_awaited(const struct rd_report *report, struct tally tallies[RD
 		for (size_t j = 0; j < report->clear_n && !f->gpus_n && f->severity == RD_ERROR; j++) {
 			const struct rd_rule *rule = report->clear[j];
 
-			if (rule->layer > f->rule->layer && !rule->summary && !tallies[rule->layer].awaited &&
+			if (rule->layer > f->rule->layer && may_wait(rule) && !tallies[rule->layer].awaited &&
 			    rd_knowledge_explains(report->knowledge, f->rule, rule))
 				tallies[rule->layer].awaited = f;
 		}

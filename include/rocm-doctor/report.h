@@ -66,6 +66,8 @@ struct rd_text_options {
 };
 
 int rd_render_report_text(const struct rd_report *report, const struct rd_text_options *options, FILE *out) RD_MUST_CHECK;
+/* Print with two spaces of indent and a line end, as UTF-8 without control characters, and delete. -EIO, -ENOMEM. */
+int rd_json_print(struct cJSON *json, FILE *out);
 int rd_render_report_json(const struct rd_report *report, FILE *out) RD_MUST_CHECK;
 int rd_render_facts_json(const struct rd_knowledge *k, const struct rd_fact *facts, FILE *out) RD_MUST_CHECK;
 

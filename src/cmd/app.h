@@ -86,6 +86,9 @@ extern const struct rd_command rd_commands[];
 extern const size_t rd_commands_n;
 const struct rd_command *rd_command_find(const char *name);
 
+/* One line on standard output, with what could drive a terminal escaped. */
+void rd_app_say(const char *format, ...) RD_PRINTF(1, 2);
+
 /* Say what is wrong, with the command's name before it. Returns @status. */
 int rd_app_fail(const struct rd_app *app, int status, const char *format, ...) RD_PRINTF(3, 4);
 

@@ -13,6 +13,7 @@
 #include "rocm-doctor/expr.h"
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/knowledge.h"
+#include "rocm-doctor/report.h"
 #include "rocm-doctor/schema.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -24,15 +25,6 @@ static bool in_layers(const struct rd_app *app, const struct rd_rule *rule)
 	struct rd_selection selection = { .layers = &app->layers };
 
 	return rd_selection_has(&selection, rule);
-}
-
-static void print_json(cJSON *json)
-{
-	rd_auto_free char *text = cJSON_Print(json);
-
-	if (text)
-		puts(text);
-	cJSON_Delete(json);
 }
 
 static cJSON *strings(const char *const *v)
@@ -91,11 +83,11 @@ static int list(struct rd_app *app)
 		if (rd_app_wants(app, "json"))
 			cJSON_AddItemToArray(array, rule_json(rules[i]));
 		else
-			printf("%-8s %-40s %s\n", rd_severity_name(rules[i]->severity), rules[i]->id,
-			       rules[i]->enabled ? rd_template_text(rules[i]->title) : "(switched off)");
+			rd_app_say("%-8s %-40s %s", rd_severity_name(rules[i]->severity), rules[i]->id,
+			           rules[i]->enabled ? rd_template_text(rules[i]->title) : "(switched off)");
 	}
 	if (rd_app_wants(app, "json"))
-		print_json(root);
+		rd_json_print(root, stdout);
 	else
 		cJSON_Delete(root);
 	return RD_EXIT_OK;
@@ -108,24 +100,27 @@ static int show(struct rd_app *app, const char *id)
 	if (!rule)
 		return rd_app_fail(app, RD_EXIT_USAGE, "no finding is called '%s'", id);
 	if (rd_app_wants(app, "json")) {
-		print_json(rule_json(rule));
+		rd_json_print(rule_json(rule), stdout);
 		return RD_EXIT_OK;
 	}
-	printf("%s   (%s%s, from %s)\n\n  %s\n  %s\n\n", rule->id, rd_severity_name(rule->severity),
-	       rule->enabled ? "" : ", switched off", rule->origin, rd_template_text(rule->title),
-	       rd_template_text(rule->detail));
+	rd_app_say("%s   (%s%s, from %s)", rule->id, rd_severity_name(rule->severity), rule->enabled ? "" : ", switched off",
+	           rule->origin);
+	putchar('\n');
+	rd_app_say("  %s", rd_template_text(rule->title));
+	rd_app_say("  %s", rd_template_text(rule->detail));
+	putchar('\n');
 	if (rule->for_each_text)
-		printf("  for each   %s\n", rule->for_each_text);
+		rd_app_say("  for each   %s", rule->for_each_text);
 	for (size_t i = 0; i < rule->when_n; i++)
-		printf("  %-10s %s\n", i ? "" : "when", rule->when_text[i]);
+		rd_app_say("  %-10s %s", i ? "" : "when", rule->when_text[i]);
 	for (size_t i = 0; i < rule->next_n; i++)
-		printf("  %-10s %s\n", i ? "" : "next", rd_template_text(rule->next[i]));
+		rd_app_say("  %-10s %s", i ? "" : "next", rd_template_text(rule->next[i]));
 	for (size_t i = 0; rule->explains[i]; i++)
-		printf("  %-10s %s\n", i ? "" : "explains", rule->explains[i]);
+		rd_app_say("  %-10s %s", i ? "" : "explains", rule->explains[i]);
 	for (size_t i = 0; rule->caused_by[i]; i++)
-		printf("  %-10s %s\n", i ? "" : "caused by", rule->caused_by[i]);
+		rd_app_say("  %-10s %s", i ? "" : "caused by", rule->caused_by[i]);
 	for (size_t i = 0; rule->references[i]; i++)
-		printf("  %-10s %s\n", i ? "" : "see", rule->references[i]);
+		rd_app_say("  %-10s %s", i ? "" : "see", rule->references[i]);
 	return RD_EXIT_OK;
 }
 
@@ -168,7 +163,7 @@ static void add_fact(const struct rd_schema *at, void *data)
 static void print_fact(const struct rd_schema *at, void *data)
 {
 	(void)data;
-	printf("%-48s %-8s %s\n", rd_schema_decl(at)->path, kind_name(rd_schema_decl(at)->kind), rd_schema_decl(at)->summary);
+	rd_app_say("%-48s %-8s %s", rd_schema_decl(at)->path, kind_name(rd_schema_decl(at)->kind), rd_schema_decl(at)->summary);
 }
 
 static int facts(struct rd_app *app)
@@ -181,7 +176,7 @@ static int facts(struct rd_app *app)
 	}
 	root = cJSON_CreateObject();
 	rd_schema_walk(rd_knowledge_schema(app->knowledge), add_fact, cJSON_AddArrayToObject(root, "facts"));
-	print_json(root);
+	rd_json_print(root, stdout);
 	return RD_EXIT_OK;
 }
 
@@ -194,27 +189,27 @@ static unsigned lint_rule(const struct rd_app *app, const struct rd_rule *rule)
 	for (size_t i = 0; i < rule->when_n; i++) {
 		if (!rd_expr_has_unguarded_all(rule->when[i], &list_name))
 			continue;
-		printf("%s: all(%s, ...) holds for an empty list; count(%s) > 0 belongs beside it\n", rule->id, list_name,
-		       list_name);
+		rd_app_say("%s: all(%s, ...) holds for an empty list; count(%s) > 0 belongs beside it", rule->id, list_name,
+		           list_name);
 		n++;
 	}
 	if (!rule->references[0]) {
-		printf("%s: no reference\n", rule->id);
+		rd_app_say("%s: no reference", rule->id);
 		n++;
 	}
 	if (!rule->next_n && rule->severity != RD_INFO && !rule->summary) {
-		printf("%s: no next step\n", rule->id);
+		rd_app_say("%s: no next step", rule->id);
 		n++;
 	}
 	for (size_t i = 0; rule->fixes[i]; i++) {
 		if (rd_knowledge_fix(app->knowledge, rule->fixes[i]))
 			continue;
-		printf("%s: there is no fix '%s'\n", rule->id, rule->fixes[i]);
+		rd_app_say("%s: there is no fix '%s'", rule->id, rule->fixes[i]);
 		n++;
 	}
 	if (app->verbosity > 0)
 		for (size_t i = 0; rule->explains[i]; i++)
-			printf("%s explains %s\n", rule->id, rule->explains[i]);
+			rd_app_say("%s explains %s", rule->id, rule->explains[i]);
 	return n;
 }
 
@@ -226,7 +221,7 @@ static int lint(struct rd_app *app)
 
 	for (size_t i = 0; i < n; i++)
 		wrong += lint_rule(app, rules[i]);
-	printf("%zu rules, %u complaint%s\n", n, wrong, wrong == 1 ? "" : "s");
+	rd_app_say("%zu rules, %u complaint%s", n, wrong, wrong == 1 ? "" : "s");
 	return wrong ? RD_EXIT_FOUND : RD_EXIT_OK;
 }
 
@@ -241,13 +236,13 @@ static void fail_test(struct test_run *run, const char *file, const char *name, 
 
 static void fail_test(struct test_run *run, const char *file, const char *name, const char *format, ...)
 {
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 	va_list ap;
 
-	printf("%s: %s: ", file, name);
 	va_start(ap, format);
-	vprintf(format, ap);
+	rd_strbuf_vaddf(&sb, format, ap);
 	va_end(ap);
-	putchar('\n');
+	rd_app_say("%s: %s: %s", file, name, sb.buf);
 	run->failed++;
 }
 
@@ -377,7 +372,7 @@ static int test_rules(struct rd_app *app, const char *dir)
 
 	if (r < 0)
 		return rd_app_fail(app, RD_EXIT_BROKEN, "cannot list '%s': %s", dir, rd_strerror(r));
-	printf("%u passed, %u failed\n", run.passed, run.failed);
+	rd_app_say("%u passed, %u failed", run.passed, run.failed);
 	return run.failed ? RD_EXIT_FOUND : RD_EXIT_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "rocm-doctor/agents.h"
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/fatbin.h"
+#include "rocm-doctor/report.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -282,7 +283,6 @@ static cJSON *strings(const struct rd_strv *v)
 static void print_json(const struct targets *t)
 {
 	cJSON *root = cJSON_CreateObject(), *files = NULL;
-	rd_auto_free char *text = NULL;
 
 	cJSON_AddStringToObject(root, "schema", "rocm-doctor/targets/1");
 	files = cJSON_AddArrayToObject(root, "entries");
@@ -303,9 +303,7 @@ static void print_json(const struct targets *t)
 			cJSON_AddStringToObject(gpus, t->asked[k].label, word(&e->results[k]));
 		cJSON_AddItemToArray(files, object);
 	}
-	text = cJSON_Print(root);
-	cJSON_Delete(root);
-	puts(text);
+	rd_json_print(root, stdout);
 }
 
 static void print_entry(const struct targets *t, const struct entry *e)

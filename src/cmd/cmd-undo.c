@@ -9,6 +9,7 @@
 
 #include "app.h"
 #include "rocm-doctor/plan.h"
+#include "rocm-doctor/report.h"
 #include "rocm-doctor/sysroot.h"
 #include "rocm-doctor/transaction.h"
 #include "util/cleanup.h"
@@ -149,7 +150,7 @@ static void show_entry(const struct rd_transaction *tx)
 
 int cmd_history(struct rd_app *app, int argc, char *argv[])
 {
-	rd_auto_free char *dir = rd_transaction_dir(), *text = NULL;
+	rd_auto_free char *dir = rd_transaction_dir();
 	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "transactions");
 	int r = rd_transaction_list(dir, &ids), status = RD_EXIT_OK;
@@ -171,12 +172,10 @@ int cmd_history(struct rd_app *app, int argc, char *argv[])
 			show_entry(tx);
 		rd_transaction_close(tx);
 	}
-	if (!status && rd_app_wants(app, "json")) {
-		text = cJSON_Print(root);
-		puts(text ? text : "{}");
-	} else if (!status && !ids.n) {
+	if (!status && rd_app_wants(app, "json"))
+		rd_json_print(rd_steal(root), stdout);
+	else if (!status && !ids.n)
 		puts("Nothing has been changed on this host yet.");
-	}
 	cJSON_Delete(root);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/loader.h"
 #include "rocm-doctor/pyload.h"
+#include "rocm-doctor/report.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -119,7 +120,6 @@ static bool selected(const struct why *w, const struct rd_load_need *need)
 static int print_json(struct why *w)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
-	rd_auto_free char *text = NULL;
 
 	cJSON_AddStringToObject(root, "schema", "rocm-doctor/why-library/1");
 	cJSON_AddStringToObject(root, "program", rd_loader_object(w->loader, 0)->path);
@@ -131,9 +131,7 @@ static int print_json(struct why *w)
 	for (size_t i = 0; i < w->missing.n; i++)
 		cJSON_AddItemToArray(array, cJSON_CreateString(w->missing.v[i]));
 	add_versions(w, root);
-	text = cJSON_Print(root);
-	cJSON_Delete(root);
-	puts(text);
+	rd_json_print(root, stdout);
 	return RD_EXIT_OK;
 }
 
@@ -144,9 +142,10 @@ static void print_step(void *data, const struct rd_load_step *step)
 	struct why *w = data;
 	rd_auto_free char *place = place_name(w, step);
 
-	printf("      %-22s %s\n",
-	       step->verdict == RD_LOAD_RUNNER_UP && step->same ? "the same file" : verdict_name(step->verdict), step->path);
-	printf("      %-22s   %s\n", "", place);
+	rd_app_say("      %-22s %s",
+	           step->verdict == RD_LOAD_RUNNER_UP && step->same ? "the same file" : verdict_name(step->verdict),
+	           step->path);
+	rd_app_say("      %-22s   %s", "", place);
 }
 
 static const char *outcome(const struct rd_load_need *need, const struct rd_load_object *object)
@@ -165,8 +164,10 @@ static void print_need(struct why *w, size_t index, bool search)
 	const struct rd_load_need *need = rd_loader_need(w->loader, index);
 	rd_auto_free char *by = rd_loader_chosen_by(w->loader, need);
 
-	printf("  %s\n    %s\n    by %s, for %s%s\n", need->name, outcome(need, rd_loader_object(w->loader, need->object)), by,
-	       rd_loader_object(w->loader, need->from)->path, need->dlopen ? " (at run time)" : "");
+	rd_app_say("  %s", need->name);
+	rd_app_say("    %s", outcome(need, rd_loader_object(w->loader, need->object)));
+	rd_app_say("    by %s, for %s%s", by, rd_loader_object(w->loader, need->from)->path,
+	           need->dlopen ? " (at run time)" : "");
 	if (need->unknown)
 		printf("    an earlier place could not be looked at: %s\n", rd_strerror(need->unknown));
 	if (search)
@@ -178,9 +179,10 @@ static void print_versions(struct why *w)
 	struct rd_load_version *v;
 	size_t n = rd_loader_check_versions(w->loader, &v);
 
-	for (size_t i = 0; i < n; i++)
-		printf("  version %s is not in %s\n    needed by %s\n", v[i].version,
-		       rd_loader_object(w->loader, v[i].provider)->path, rd_loader_object(w->loader, v[i].object)->path);
+	for (size_t i = 0; i < n; i++) {
+		rd_app_say("  version %s is not in %s", v[i].version, rd_loader_object(w->loader, v[i].provider)->path);
+		rd_app_say("    needed by %s", rd_loader_object(w->loader, v[i].object)->path);
+	}
 	rd_load_versions_free(v, n);
 }
 
@@ -188,7 +190,8 @@ static int print_text(struct why *w)
 {
 	size_t missing = 0;
 
-	printf("%s\n\n", rd_loader_object(w->loader, 0)->path);
+	rd_app_say("%s", rd_loader_object(w->loader, 0)->path);
+	putchar('\n');
 	for (size_t i = 0; i < rd_loader_needs(w->loader); i++) {
 		const struct rd_load_need *need = rd_loader_need(w->loader, i);
 
@@ -198,7 +201,7 @@ static int print_text(struct why *w)
 			print_need(w, i, w->soname != NULL);
 	}
 	for (size_t i = 0; i < w->missing.n; i++)
-		printf("  the rocm_sdk wheels have no library '%s', which this torch loads at its start\n", w->missing.v[i]);
+		rd_app_say("  the rocm_sdk wheels have no library '%s', which this torch loads at its start", w->missing.v[i]);
 	print_versions(w);
 	if (!w->soname)
 		printf("\n%zu files, %zu names not found.\n", rd_loader_objects(w->loader), missing);

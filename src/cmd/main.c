@@ -132,6 +132,19 @@ int rd_app_fail(const struct rd_app *app, int status, const char *format, ...)
 	return status;
 }
 
+void rd_app_say(const char *format, ...)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+	rd_auto_free char *clean = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	rd_strbuf_vaddf(&sb, format, ap);
+	va_end(ap);
+	clean = rd_str_printable(sb.buf);
+	puts(clean);
+}
+
 /* The rows of a command as getopt wants them; each long option's value is its place in the list. */
 struct option_table {
 	const struct rd_option **rows;
@@ -278,7 +291,9 @@ int main(int argc, char *argv[])
 	status = dispatch(&app, argc, argv);
 	/* A report that was not written whole must not look like a healthy host. */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		rd_app_fail(&app, 0, "cannot write to standard output: %s", rd_strerror(errno));
+		/* Said already where a command looked for itself. */
+		if (status != RD_EXIT_BROKEN)
+			rd_app_fail(&app, 0, "cannot write to standard output: %s", rd_strerror(errno));
 		return RD_EXIT_BROKEN;
 	}
 	return status;

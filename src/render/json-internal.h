@@ -16,6 +16,3 @@ cJSON *rd_json_fact(const struct rd_fact *f, const struct rd_schema *schema);
 cJSON *rd_json_object(const struct rd_fact *f, const struct rd_schema *schema);
 
 cJSON *rd_json_tool(const char *knowledge_version);
-
-/* Print with two spaces of indent and a line end, and delete. -EIO where @out refuses. */
-int rd_json_print(cJSON *json, FILE *out);

@@ -133,6 +133,20 @@ cJSON *rd_json_tool(const char *knowledge_version)
 	return tool;
 }
 
+/* One character; cJSON lets what is no UTF-8, DEL and the C1 controls pass. Returns its bytes. */
+static size_t print_character(const char *c, FILE *out)
+{
+	size_t n = rd_utf8_length(c);
+
+	if (!n)
+		fputs("\xef\xbf\xbd", out);
+	else if (*c == 0x7f || rd_utf8_is_c1(c))
+		fprintf(out, "\\u00%02x", (unsigned char)c[n - 1]);
+	else
+		fwrite(c, 1, n, out);
+	return n ? n : 1;
+}
+
 /* cJSON writes tabs before a line and behind a key. */
 int rd_json_print(cJSON *json, FILE *out)
 {
@@ -143,17 +157,12 @@ int rd_json_print(cJSON *json, FILE *out)
 	if (!text)
 		return -ENOMEM;
 	for (const char *c = text; *c;) {
-		size_t n = rd_utf8_length(c);
+		char before = *c;
 
-		/* A byte of the host that is not UTF-8 would make all of it no JSON. */
-		if (!n)
-			fputs("\xef\xbf\xbd", out);
-		else if (*c == '\t')
+		if (before == '\t')
 			fputs(at_begin ? "  " : " ", out);
-		else
-			fwrite(c, 1, n, out);
-		at_begin = *c == '\n' || (at_begin && *c == '\t');
-		c += n ? n : 1;
+		c += before == '\t' ? 1 : print_character(c, out);
+		at_begin = before == '\n' || (at_begin && before == '\t');
 	}
 	putc('\n', out);
 	return ferror(out) ? -EIO : 0;

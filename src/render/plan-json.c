@@ -3,6 +3,7 @@
 #include "json-internal.h"
 #include "plan-common.h"
 #include "rocm-doctor/diagnosis.h"
+#include "rocm-doctor/report.h"
 #include "util/cleanup.h"
 
 static cJSON *names(const char *const *v, size_t n)

@@ -113,8 +113,7 @@ char *rd_str_printable(const char *s)
 			rd_strbuf_add(&sb, "\\n");
 		else if (c == '\t')
 			rd_strbuf_add(&sb, "\\t");
-		/* C1 controls (U+0080 to U+009F) can drive a terminal as well. */
-		else if (!n || c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0))
+		else if (!n || c < 0x20 || c == 0x7f || rd_utf8_is_c1(s))
 			rd_strbuf_addf(&sb, "\\x%02x", c);
 		else
 			rd_strbuf_addn(&sb, s, n);

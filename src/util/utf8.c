@@ -42,6 +42,11 @@ size_t rd_utf8_length(const char *s)
 	return decode(s, &c);
 }
 
+bool rd_utf8_is_c1(const char *s)
+{
+	return (unsigned char)s[0] == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0;
+}
+
 static size_t width(uint32_t c)
 {
 	if ((c >= 0x300 && c <= 0x36f) || (c >= 0x200b && c <= 0x200f) || c == 0xfeff)

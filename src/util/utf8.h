@@ -7,6 +7,9 @@
 /* Bytes of the well-formed character at @s (1 to 4), 0 for NUL and for what is not UTF-8 (overlong and surrogates included). */
 size_t rd_utf8_length(const char *s);
 
+/* A C1 control, U+0080 to U+009F: some terminals obey it as they obey an escape. */
+bool rd_utf8_is_c1(const char *s);
+
 /* Columns that @s takes on a terminal: one a character, none for combining marks, two for wide East Asian ones. */
 size_t rd_utf8_columns(const char *s);
 

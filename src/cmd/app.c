@@ -38,6 +38,22 @@ static void end_progress(void)
 	progress_shown = false;
 }
 
+/* A folder given by hand in which nothing would be found: rules beside the folder "rules" say nothing, and nobody hears. */
+static bool has_rules(const char *dir)
+{
+	static const char *const kinds[] = { "rules", "fixes", "tables", "profiles" };
+	struct stat st;
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(kinds); i++) {
+		rd_auto_free char *folder = rd_xasprintf("%s/%s", dir, kinds[i]);
+
+		/* One that cannot be looked at is told of by the loader. */
+		if (stat(folder, &st) == 0 || errno != ENOENT)
+			return true;
+	}
+	return false;
+}
+
 /* The folders that count, lowest first. The usual ones need not be there; those of --rules must. */
 static int rule_folders(const struct rd_app *app, struct rd_strv *ret)
 {
@@ -53,6 +69,9 @@ static int rule_folders(const struct rd_app *app, struct rd_strv *ret)
 			                   rd_strerror(errno));
 		if (!S_ISDIR(st.st_mode))
 			return rd_app_fail(app, RD_EXIT_BROKEN, "'%s' is no directory of rules", app->rule_dirs.v[i]);
+		if (!has_rules(app->rule_dirs.v[i]))
+			return rd_app_fail(app, RD_EXIT_BROKEN, "no rules/, fixes/, tables/ or profiles/ in '%s'",
+			                   app->rule_dirs.v[i]);
 		rd_strv_push(ret, app->rule_dirs.v[i]);
 	}
 	return 0;

@@ -56,7 +56,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* As root, a file that another user could write would be that user's say in a root process. */
+/* As root, a file or folder that another user could write would be that user's say in a root process. */
 static int check_owner(int fd, const char *path, struct rd_error *err)
 {
 	struct stat st;
@@ -65,7 +65,7 @@ static int check_owner(int fd, const char *path, struct rd_error *err)
 		return rd_error_set(err, -errno, "cannot look at '%s': %s", path, rd_strerror(errno));
 	if (geteuid() == 0 && (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH) && !S_ISCHR(st.st_mode))))
 		return rd_error_set(err, -EPERM, "'%s' can be written by others than root; not read as root", path);
-	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode) && !S_ISDIR(st.st_mode))
 		return rd_error_set(err, -EINVAL, "'%s' is no regular file", path);
 	return 0;
 }
@@ -107,6 +107,7 @@ static int read_folder(struct rd_knowledge *k, const char *dir, const char *kind
 
 	if (!d)
 		return errno == ENOENT ? 0 : rd_error_set(err, -errno, "cannot list '%s': %s", folder, rd_strerror(errno));
+	r = check_owner(dirfd(d), folder, err);
 	while ((entry = readdir(d)))
 		if (rd_str_has_suffix(entry->d_name, ".json"))
 			rd_strv_push(&names, entry->d_name);

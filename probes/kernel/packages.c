@@ -1,5 +1,6 @@
 /* Which package brought the driver, is it still there; are the kernel's own packages complete, and may they move on? */
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "rocm-doctor/probe.h"
 #include "util/cleanup.h"
 #include "util/str.h"
+#include "util/strbuf.h"
 #include "util/xalloc.h"
 
 #define PACKAGES "runtime.packages"
@@ -16,6 +18,7 @@ static const char *const facts_of_packages[] = {
 	"kernel.driver_package.state",   "kernel.driver_package.installed",
 	"kernel.driver_package.removed", "kernel.legacy_packages",
 	"kernel.modules_extra_missing",  "kernel.pinned",
+	"kernel.upgrade_packages",
 };
 
 static bool is_removed(const char *state)
@@ -102,6 +105,35 @@ static void describe_pin(struct rd_fact *facts, const struct rd_fact *list)
 	rd_fact_set_bool(facts, "kernel.pinned", held, PACKAGES);
 }
 
+/* Debian's names of those are without a release ("linux-image-generic-hwe-24.04"), those of rpm are the kernel's own. */
+static bool brings_kernels(const char *name)
+{
+	static const char *const prefixes[] = { "linux-image-", "linux-headers-", "linux-generic", "linux-virtual" };
+	static const char *const rpms[] = { "kernel", "kernel-core", "kernel-default", "kernel-uek" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(rpms); i++)
+		if (rd_streq(name, rpms[i]))
+			return true;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(prefixes); i++)
+		if (rd_str_has_prefix(name, prefixes[i]))
+			return !isdigit((unsigned char)name[strlen(prefixes[i])]);
+	return false;
+}
+
+/* What there is to hold, as words of a command. */
+static void name_upgraders(struct rd_fact *facts, const struct rd_fact *list)
+{
+	rd_auto_strbuf struct rd_strbuf words = RD_STRBUF_INIT;
+
+	for (size_t i = 0; i < rd_fact_count(list); i++) {
+		const char *name = rd_fact_get_str(rd_fact_at(list, i), "name");
+
+		if (brings_kernels(name) && is_there(list, name))
+			rd_strbuf_addf(&words, "%s%s", words.len ? " " : "", name);
+	}
+	rd_fact_set_str(facts, "kernel.upgrade_packages", words.len ? words.buf : "", PACKAGES);
+}
+
 static int run(struct rd_probe_ctx *ctx)
 {
 	const struct rd_fact *list = rd_fact_get(ctx->facts, PACKAGES);
@@ -119,6 +151,7 @@ static int run(struct rd_probe_ctx *ctx)
 	if (kernel_release(ctx, &release) >= 0)
 		describe_extra(ctx->facts, list, release);
 	describe_pin(ctx->facts, list);
+	name_upgraders(ctx->facts, list);
 	return 0;
 }
 
@@ -142,6 +175,8 @@ const struct rd_probe rd_probe_kernel_packages = {
 	                  "Ubuntu's kernel lacks amdgpu or what it needs, and linux-modules-extra for it is not installed",
 	                  PACKAGES },
 			{ "kernel.pinned", RD_BOOL, "a package that brings kernels is held", PACKAGES },
+			{ "kernel.upgrade_packages", RD_STR, "packages by which an upgrade brings the next kernel, as words",
+	                  PACKAGES },
 			{ 0 },
 		},
 	.run = run,

@@ -717,6 +717,10 @@ static void publish(struct search *s, const struct env *e)
 		rd_fact_set_str(item, "series", numbers, e->prefix);
 	}
 	rd_fact_set_bool(item, "free_threaded", rd_str_has_suffix(series, "t"), e->prefix);
+	/* PEP 668: pip refuses to install into the Python of such a distribution. */
+	rd_fact_set_bool(item, "externally_managed",
+	                 rd_sysroot_existsf(s->ctx->sysroot, "%s/lib/%s/EXTERNALLY-MANAGED", e->prefix, e->folder) == 1,
+	                 e->prefix);
 	if (*e->executable)
 		rd_fact_set_str(item, "executable", e->executable, e->executable);
 	if (e->base)
@@ -783,6 +787,7 @@ static const struct rd_fact_decl facts[] = {
 	  RD_VERSION_PEP440 },
 	{ "python[].free_threaded", RD_BOOL, "the interpreter is a build without the global lock", "PREFIX/lib/pythonX.Yt" },
 	{ "python[].executable", RD_STR, "the interpreter as it is called", "PREFIX/bin/python3" },
+	{ "python[].externally_managed", RD_BOOL, "the distribution does not let pip install into it", "PREFIX/lib" },
 	{ "python[].base_prefix", RD_STR, "of a virtual environment: the prefix of its interpreter", "PREFIX/pyvenv.cfg" },
 	{ "python[].active", RD_BOOL, "python3 on PATH would start it", "VIRTUAL_ENV, CONDA_PREFIX, PATH" },
 	{ "python[].asked", RD_BOOL, "--python names it", "--python" },

@@ -290,8 +290,11 @@ static void set_install(struct rd_probe_ctx *ctx, struct rd_fact *env)
 		               "find a ROCm build for %s and Python %s: https://pytorch.org/get-started/previous-versions/",
 		               c.gfx.n ? c.gfx.v[0] : "this GPU", rd_fact_get_str(env, "series"));
 	} else {
-		rd_strbuf_addf(&command, "%s/bin/python3 -m pip install --force-reinstall --index-url %s torch", prefix,
-		               field(c.best, "url"));
+		if (rd_fact_get_bool(env, "externally_managed"))
+			rd_strbuf_addf(&command, "%s/bin/python3 -m venv ~/venv && ~/venv/bin/python3 -m pip install", prefix);
+		else
+			rd_strbuf_addf(&command, "%s/bin/python3 -m pip install --force-reinstall", prefix);
+		rd_strbuf_addf(&command, " --index-url %s torch", field(c.best, "url"));
 		exact = exact_torch(&c);
 		if (*exact)
 			rd_strbuf_addf(&command, "==%s+rocm%s", exact, field(c.best, "rocm"));

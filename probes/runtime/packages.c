@@ -398,14 +398,15 @@ static int look_at_rpm(struct rd_probe_ctx *ctx)
 static void set_commands(struct rd_probe_ctx *ctx)
 {
 	static const struct {
-		const char *manager, *sign, *install, *remove, *repair, *hold;
+		const char *manager, *sign, *install, *remove, *repair, *hold, *initramfs;
 	} commands[] = {
 		{ "dpkg", NULL, "sudo apt install", "sudo apt remove",
-		  "sudo dpkg --configure -a && sudo apt --fix-broken install", "sudo apt-mark hold" },
-		{ "rpm", "/etc/zypp", "sudo zypper install", "sudo zypper remove", "sudo zypper verify",
-		  "sudo zypper addlock" },
+		  "sudo dpkg --configure -a && sudo apt --fix-broken install", "sudo apt-mark hold",
+		  "sudo update-initramfs -u" },
+		{ "rpm", "/etc/zypp", "sudo zypper install", "sudo zypper remove", "sudo zypper verify", "sudo zypper addlock",
+		  "sudo dracut -f" },
 		{ "rpm", NULL, "sudo dnf install", "sudo dnf remove", "sudo dnf check && sudo dnf distro-sync",
-		  "sudo dnf versionlock add" },
+		  "sudo dnf versionlock add", "sudo dracut -f" },
 	};
 	const char *manager = rd_fact_get_str(ctx->facts, "runtime.package_manager");
 
@@ -417,6 +418,7 @@ static void set_commands(struct rd_probe_ctx *ctx)
 		rd_fact_set_str(ctx->facts, "runtime.commands.remove", commands[i].remove, "runtime.package_manager");
 		rd_fact_set_str(ctx->facts, "runtime.commands.repair", commands[i].repair, "runtime.package_manager");
 		rd_fact_set_str(ctx->facts, "runtime.commands.hold", commands[i].hold, "runtime.package_manager");
+		rd_fact_set_str(ctx->facts, "runtime.commands.initramfs", commands[i].initramfs, "runtime.package_manager");
 		return;
 	}
 }
@@ -457,6 +459,8 @@ const struct rd_probe rd_probe_runtime_packages = {
 			{ "runtime.commands.repair", RD_STR, "command that puts half installed packages in order",
 	                  "runtime.package_manager" },
 			{ "runtime.commands.hold", RD_STR, "command that keeps packages at their versions",
+	                  "runtime.package_manager" },
+			{ "runtime.commands.initramfs", RD_STR, "command that rebuilds the initramfs of the running kernel",
 	                  "runtime.package_manager" },
 			{ "runtime.expected_build", RD_STR,
 	                  "how versions of AMD's packages for this system end (\"24.04\", \"el9\"); \"\" "

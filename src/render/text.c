@@ -105,20 +105,45 @@ static void wrap(const struct screen *s, enum style style, const char *text, siz
 	putc('\n', s->out);
 }
 
-/* A command stays whole, to be copied: it is never wrapped. */
+/* "NAME=value command". */
+static bool begins_with_assignment(const char *text)
+{
+	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+	return n && text[n] == '=' && strchr(text, ' ');
+}
+
 static bool is_command(const char *text)
 {
 	static const char *const programs[] = {
-		"sudo ",   "apt",     "dnf ",     "zypper ", "pip",          "python",     "uv ",
-		"docker ", "podman ", "kubectl ", "echo ",   "modprobe ",    "systemctl ", "export ",
-		"unset ",  "newgrp ", "rm ",      "ln ",     "rocm-doctor ", "printf ",
+		"sudo ",        "apt ",      "dnf ",       "zypper ",    "pip ",     "python3 ",
+		"uv ",          "docker ",   "podman ",    "apptainer ", "kubectl ", "echo ",
+		"printf ",      "modprobe ", "systemctl ", "export ",    "unset ",   "newgrp ",
+		"rm ",          "cp ",       "ln ",        "ls ",        "df ",      "curl ",
+		"cmake ",       "lspci ",    "amd-smi ",   "rocm-smi ",  "wsl ",     "amdgpu-install ",
+		"rocm-doctor ",
 	};
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(programs); i++)
 		if (rd_str_has_prefix(text, programs[i]))
 			return true;
 	/* A program by its path, with arguments. */
-	return *text == '/' && strstr(text, " -");
+	return begins_with_assignment(text) || (*text == '/' && strstr(text, " -"));
+}
+
+/* Where the command of a step begins: at once, or behind words that end in a colon ("on the host: docker run ..."). */
+static const char *command_in(const char *text)
+{
+	const char *colon = text;
+
+	if (is_command(text))
+		return text;
+	while ((colon = strstr(colon, ": ")) != NULL) {
+		colon += 2;
+		if (is_command(colon))
+			return colon;
+	}
+	return NULL;
 }
 
 static const struct {
@@ -191,16 +216,31 @@ static void show_all_evidence(const struct screen *s, const struct rd_finding *f
 	}
 }
 
+/* A command stays whole, to be copied: it is never wrapped. */
+static void show_step(const struct screen *s, const char *text)
+{
+	const char *command = command_in(text);
+	rd_auto_free char *words = command ? rd_xstrndup(text, (size_t)(command - text)) : NULL;
+
+	if (!command) {
+		wrap(s, PLAIN, text, LABEL_COLUMNS);
+		return;
+	}
+	if (LABEL_COLUMNS + rd_utf8_columns(text) <= s->options->columns) {
+		put(s, PLAIN, words);
+	} else if (*words) {
+		wrap(s, PLAIN, words, LABEL_COLUMNS);
+		spaces(s, LABEL_COLUMNS + 2);
+	}
+	put(s, BOLD, command);
+	putc('\n', s->out);
+}
+
 static void show_next(const struct screen *s, const struct rd_finding *f)
 {
 	for (size_t i = 0; i < f->next_n; i++) {
 		fputs(i ? "           " : "    next   ", s->out);
-		if (is_command(f->next[i])) {
-			put(s, BOLD, f->next[i]);
-			putc('\n', s->out);
-		} else {
-			wrap(s, PLAIN, f->next[i], LABEL_COLUMNS);
-		}
+		show_step(s, f->next[i]);
 	}
 }
 
@@ -417,6 +457,10 @@ static void show_notes(const struct screen *s, const struct rd_report *report)
 		if (s->options->verbosity < 1)
 			continue;
 		show_name(s, report, f, DIM, 7);
+		if (*f->detail) {
+			spaces(s, 7);
+			wrap(s, PLAIN, f->detail, 7);
+		}
 		show_all_evidence(s, f);
 		show_next(s, f);
 	}
@@ -511,8 +555,11 @@ static void show_verdict(const struct screen *s, const struct rd_report *report)
 	else
 		rd_strbuf_addf(&sb, "Nothing is wrong. Checked %zu things.", report->checked);
 	if (report->unknown_n && s->options->verbosity < 1)
-		rd_strbuf_addf(&sb, " %zu could not be read%s (-v lists them).", report->unknown_n,
-		               permission_would_help(report) ? " without root" : "");
+		rd_strbuf_addf(&sb, " %zu fact%s could not be read%s (-v lists %s).", report->unknown_n,
+		               plural(report->unknown_n), permission_would_help(report) ? " without root" : "",
+		               report->unknown_n == 1 ? "it" : "them");
+	if (count_role(report, RD_INDEPENDENT, RD_INFO) > warnings && s->options->verbosity < 1)
+		rd_strbuf_add(&sb, " -v tells more of the notes.");
 	if (s->options->exit_status)
 		rd_strbuf_addf(&sb, " Exit status %d.", s->options->exit_status);
 	putc('\n', s->out);
@@ -532,6 +579,9 @@ static void show_quietly(const struct screen *s, const struct rd_report *report)
 		put(s, PLAIN, f->title);
 		putc('\n', s->out);
 	}
+	for (size_t i = 0; i < RD_LAYER_COUNT; i++)
+		if (report->layers[i].status == RD_STATUS_UNKNOWN)
+			fprintf(s->out, "unknown  %s  %s\n", rd_layer_name((enum rd_layer)i), report->layers[i].summary);
 	for (size_t i = 0; i < report->requirements_n; i++) {
 		if (report->requirements[i].result == RD_TRUE)
 			continue;

@@ -110,6 +110,8 @@ struct rd_tx_listener rd_app_listener(const struct rd_app *app);
 struct rd_text_options rd_app_text_options(const struct rd_app *app);
 bool rd_app_wants(const struct rd_app *app, const char *format);
 
+/* Words in lines of at most 79 columns, from @indent on, where the cursor stands. */
+void rd_help_wrap(const char *text, size_t indent, FILE *out);
 void rd_help_show(FILE *out);
 void rd_help_show_command(const struct rd_command *command, FILE *out);
 

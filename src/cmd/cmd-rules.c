@@ -93,6 +93,14 @@ static int list(struct rd_app *app)
 	return RD_EXIT_OK;
 }
 
+static void say_wrapped(const char *text)
+{
+	rd_auto_free char *clean = rd_str_printable(text);
+
+	printf("  ");
+	rd_help_wrap(clean, 2, stdout);
+}
+
 static int show(struct rd_app *app, const char *id)
 {
 	const struct rd_rule *rule = rd_knowledge_rule(app->knowledge, id);
@@ -106,8 +114,8 @@ static int show(struct rd_app *app, const char *id)
 	rd_app_say("%s   (%s%s, from %s)", rule->id, rd_severity_name(rule->severity), rule->enabled ? "" : ", switched off",
 	           rule->origin);
 	putchar('\n');
-	rd_app_say("  %s", rd_template_text(rule->title));
-	rd_app_say("  %s", rd_template_text(rule->detail));
+	say_wrapped(rd_template_text(rule->title));
+	say_wrapped(rd_template_text(rule->detail));
 	putchar('\n');
 	if (rule->for_each_text)
 		rd_app_say("  for each   %s", rule->for_each_text);
@@ -115,6 +123,8 @@ static int show(struct rd_app *app, const char *id)
 		rd_app_say("  %-10s %s", i ? "" : "when", rule->when_text[i]);
 	for (size_t i = 0; i < rule->next_n; i++)
 		rd_app_say("  %-10s %s", i ? "" : "next", rd_template_text(rule->next[i]));
+	for (size_t i = 0; rule->fixes[i]; i++)
+		rd_app_say("  %-10s %s", i ? "" : "fix", rule->fixes[i]);
 	for (size_t i = 0; rule->explains[i]; i++)
 		rd_app_say("  %-10s %s", i ? "" : "explains", rule->explains[i]);
 	for (size_t i = 0; rule->caused_by[i]; i++)

@@ -235,7 +235,9 @@ static int simulate(struct why *w, struct rd_error *err)
 	int r = rd_sysroot_stat(w->app->sysroot, &st, w->path);
 
 	if (r < 0)
-		return rd_app_fail(w->app, RD_EXIT_BROKEN, "cannot read '%s': %s", w->path, rd_strerror(r));
+		return rd_app_fail(w->app, RD_EXIT_BROKEN,
+		                   "cannot read '%s': %s (the program or environment comes first, then a SONAME)", w->path,
+		                   rd_strerror(r));
 	if (st.type == RD_STAT_DIR)
 		return simulate_environment(w, err);
 	rd_loader_env_read(w->app->sysroot, &env);

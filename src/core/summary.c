@@ -64,7 +64,7 @@ static void add_other_gpus(struct rd_strbuf *sb, const struct rd_fact *facts)
 		return;
 	}
 	if (rd_fact_get_bool(facts, "host.wsl")) {
-		rd_strbuf_add(sb, "GPUs are Windows'");
+		rd_strbuf_add(sb, "GPUs belong to Windows");
 		return;
 	}
 	rd_strbuf_add(sb, "no AMD GPU");
@@ -173,7 +173,7 @@ static void kernel(struct rd_strbuf *sb, const struct rd_fact *facts)
 	const char *release = rd_fact_get_str(facts, "host.kernel.release");
 
 	if (rd_fact_get_bool(facts, "host.wsl")) {
-		rd_strbuf_add(sb, "the driver is Windows'");
+		rd_strbuf_add(sb, "the driver runs in Windows");
 		return;
 	}
 	if (!*state) {
@@ -211,18 +211,27 @@ static void device(struct rd_strbuf *sb, const struct rd_fact *facts)
 		rd_strbuf_addf(sb, "/dev/kfd and %zu of %zu render nodes open for you", accessible, n);
 }
 
+/* The releases that are installed; a folder without one (/opt/rocm that only leads to others) where there is no other. */
 static void runtime(struct rd_strbuf *sb, const struct rd_fact *facts)
 {
 	const struct rd_fact *roots = rd_fact_get(facts, "runtime.rocm");
+	size_t shown = 0, n = 0;
 
-	for (size_t i = 0; i < rd_fact_count(roots) && i < 3; i++) {
+	for (size_t i = 0; i < rd_fact_count(roots); i++)
+		n += *rd_fact_get_str(rd_fact_at(roots, i), "version") != '\0';
+	for (size_t i = 0; i < rd_fact_count(roots) && shown < 3; i++) {
 		const struct rd_fact *root = rd_fact_at(roots, i);
+		const char *version = rd_fact_get_str(root, "version");
 
+		if (!*version && n)
+			continue;
 		comma(sb);
-		rd_strbuf_addf(sb, "ROCm %s in %s", rd_fact_get_str(root, "version"), rd_fact_get_str(root, "root"));
+		rd_strbuf_addf(sb, "ROCm%s%s in %s", *version ? " " : "", version, rd_fact_get_str(root, "root"));
+		shown++;
 	}
-	if (rd_fact_count(roots) > 3)
-		rd_strbuf_addf(sb, " and %zu more", rd_fact_count(roots) - 3);
+	n = n ? n : rd_fact_count(roots);
+	if (n > shown)
+		rd_strbuf_addf(sb, " and %zu more", n - shown);
 	if (!sb->len)
 		rd_strbuf_add(sb, rd_fact_is_unknown(facts, "runtime.rocm") ? "ROCm not known" : "no ROCm installed");
 }

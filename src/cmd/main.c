@@ -88,7 +88,7 @@ const struct rd_command rd_commands[] = {
 	{
 		.name = "targets",
 		.args = "FILE|DIR|ENV",
-		.summary = "which GPUs the device code in it runs on",
+		.summary = "which GPUs the device code in a file, folder or environment runs on",
 		.details =
 			"Lists the targets of libraries, code objects, bundles, kpack archives and static libraries, and says "
 			"for each GPU of this host, or each --gfx, whether it can run them. Exit status: 1 where one cannot.",

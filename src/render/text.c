@@ -559,7 +559,7 @@ static void show_verdict(const struct screen *s, const struct rd_report *report)
 		               plural(report->unknown_n), permission_would_help(report) ? " without root" : "",
 		               report->unknown_n == 1 ? "it" : "them");
 	if (count_role(report, RD_INDEPENDENT, RD_INFO) > warnings && s->options->verbosity < 1)
-		rd_strbuf_add(&sb, " -v tells more of the notes.");
+		rd_strbuf_add(&sb, " -v explains the notes.");
 	if (s->options->exit_status)
 		rd_strbuf_addf(&sb, " Exit status %d.", s->options->exit_status);
 	putc('\n', s->out);

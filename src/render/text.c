@@ -579,9 +579,13 @@ static void show_quietly(const struct screen *s, const struct rd_report *report)
 		put(s, PLAIN, f->title);
 		putc('\n', s->out);
 	}
-	for (size_t i = 0; i < RD_LAYER_COUNT; i++)
-		if (report->layers[i].status == RD_STATUS_UNKNOWN)
-			fprintf(s->out, "unknown  %s  %s\n", rd_layer_name((enum rd_layer)i), report->layers[i].summary);
+	for (size_t i = 0; i < RD_LAYER_COUNT; i++) {
+		if (report->layers[i].status == RD_STATUS_UNKNOWN) {
+			fprintf(s->out, "unknown  %s  ", rd_layer_name((enum rd_layer)i));
+			put(s, PLAIN, report->layers[i].summary);
+			putc('\n', s->out);
+		}
+	}
 	for (size_t i = 0; i < report->requirements_n; i++) {
 		if (report->requirements[i].result == RD_TRUE)
 			continue;

@@ -52,7 +52,7 @@ struct world {
 	struct rd_sysroot *sr;
 };
 
-static void shell(const char *format, ...)
+static void RD_PRINTF(1, 2) shell(const char *format, ...)
 {
 	char command[2048];
 	va_list ap;

@@ -11,6 +11,7 @@
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
+#include "util/redact.h"
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
@@ -44,8 +45,12 @@ static bool has_part(const char *uri, const char *part)
 
 static bool is_meant(const struct source_edit *e, const char *uri)
 {
+	rd_auto_free char *shown = rd_xstrdup(uri);
+
+	/* What is meant was told without user and password. */
+	rd_redact(shown);
 	if (e->uri)
-		return rd_streq(e->uri, uri);
+		return rd_streq(e->uri, shown);
 	return has_part(uri, e->product) && has_part(uri, e->release);
 }
 

@@ -109,10 +109,13 @@ static const char *key_of(struct rd_probe_ctx *ctx, const struct source *s, int 
 /* "https://repo.radeon.com/rocm/apt/6.4/" and "noble" are repo.radeon.com_rocm_apt_6.4_dists_noble_ in the lists. */
 static char *list_prefix(const char *uri, const char *suite)
 {
-	const char *start = strstr(uri, "://");
+	const char *start = strstr(uri, "://"), *user;
 	struct rd_strbuf sb = RD_STRBUF_INIT;
 
-	for (start = start ? start + 3 : uri; *start; start++)
+	start = start ? start + 3 : uri;
+	/* apt leaves out who asks. */
+	user = memrchr(start, '@', strcspn(start, "/"));
+	for (start = user ? user + 1 : start; *start; start++)
 		rd_strbuf_addc(&sb, *start == '/' ? '_' : *start);
 	while (sb.len && sb.buf[sb.len - 1] == '_')
 		rd_strbuf_truncate(&sb, sb.len - 1);

@@ -6,6 +6,7 @@
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/facts.h"
 #include "util/cleanup.h"
+#include "util/redact.h"
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/utf8.h"
@@ -223,9 +224,18 @@ void rd_fact_set_real(struct rd_fact *at, const char *path, double value, const 
 	leaf(at, path, RD_REAL, source)->real = value;
 }
 
-void rd_fact_set_str(struct rd_fact *at, const char *path, const char *value, const char *source)
+/* Facts go into reports, and those to strangers. */
+static char *value_copy(const char *value)
 {
 	char *copy = utf8_copy(value);
+
+	rd_redact(copy);
+	return copy;
+}
+
+void rd_fact_set_str(struct rd_fact *at, const char *path, const char *value, const char *source)
+{
+	char *copy = value_copy(value);
 
 	leaf(at, path, RD_STR, source)->str = copy;
 }
@@ -233,7 +243,7 @@ void rd_fact_set_str(struct rd_fact *at, const char *path, const char *value, co
 void rd_fact_set_entry(struct rd_fact *at, const char *map, const char *name, const char *value, const char *source)
 {
 	rd_auto_free char *key = utf8_copy(name);
-	char *copy = utf8_copy(value);
+	char *copy = value_copy(value);
 	struct rd_fact *f = make(at, map), *entry;
 
 	make_container(f, RD_MAP);
@@ -316,7 +326,7 @@ void rd_fact_append_str(struct rd_fact *at, const char *list, const char *value,
 		f->source = utf8_copy(source);
 	item = add_child(f, "", 0);
 	item->kind = RD_STR;
-	item->str = utf8_copy(value);
+	item->str = value_copy(value);
 	item->source = source ? utf8_copy(source) : NULL;
 }
 

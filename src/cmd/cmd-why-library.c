@@ -117,7 +117,21 @@ static bool selected(const struct why *w, const struct rd_load_need *need)
 	       (object && object->elf->soname && rd_streq(object->elf->soname, w->soname));
 }
 
-static int print_json(struct why *w)
+/* What is not found, or found and of no use, of all that was asked about. */
+static size_t count_missing(const struct why *w)
+{
+	size_t n = w->soname ? 0 : w->missing.n;
+
+	for (size_t i = 0; i < rd_loader_needs(w->loader); i++) {
+		const struct rd_load_need *need = rd_loader_need(w->loader, i);
+
+		/* A name that a person asks for is not optional to him. */
+		n += selected(w, need) && need->object == RD_LOADER_NONE && !need->unknown && (w->soname || !need->optional);
+	}
+	return n;
+}
+
+static void print_json(struct why *w)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
 
@@ -132,7 +146,6 @@ static int print_json(struct why *w)
 		cJSON_AddItemToArray(array, cJSON_CreateString(w->missing.v[i]));
 	add_versions(w, root);
 	rd_json_print(root, stdout);
-	return RD_EXIT_OK;
 }
 
 /* ------------------------------------------------------------ text */
@@ -159,19 +172,43 @@ static const char *outcome(const struct rd_load_need *need, const struct rd_load
 	return need->optional ? "not found (it can do without)" : "NOT FOUND";
 }
 
-static void print_need(struct why *w, size_t index, bool search)
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* One library of many: what it gets, and the rule; who asks for it where nothing was found. */
+static void print_briefly(struct why *w, size_t index)
+{
+	const struct rd_load_need *need = rd_loader_need(w->loader, index);
+	const struct rd_load_object *object = rd_loader_object(w->loader, need->object);
+	const char *from = last_part(rd_loader_object(w->loader, need->from)->path);
+
+	const char *how = object ? rd_load_by_name(need->by) : "needed";
+	const char *of = object && need->via != RD_LOADER_NONE ? last_part(rd_loader_object(w->loader, need->via)->path) : "";
+
+	rd_app_say("  %-24s %s", last_part(need->name), outcome(need, object));
+	rd_app_say("  %-24s   %s%s%s%s", "", how, object ? *of ? " of " : "" : " by ", object ? of : from,
+	           need->dlopen ? ", opened at run time" : "");
+}
+
+/* One library that was asked for: place by place. */
+static void print_need(struct why *w, size_t index)
 {
 	const struct rd_load_need *need = rd_loader_need(w->loader, index);
 	rd_auto_free char *by = rd_loader_chosen_by(w->loader, need);
 
-	rd_app_say("  %s", need->name);
+	rd_app_say("  %s   needed by %s%s", need->name, rd_loader_object(w->loader, need->from)->path,
+	           need->dlopen ? " at run time" : "");
 	rd_app_say("    %s", outcome(need, rd_loader_object(w->loader, need->object)));
-	rd_app_say("    by %s, for %s%s", by, rd_loader_object(w->loader, need->from)->path,
-	           need->dlopen ? " (at run time)" : "");
+	if (need->object != RD_LOADER_NONE)
+		rd_app_say("    by %s", by);
 	if (need->unknown)
 		printf("    an earlier place could not be looked at: %s\n", rd_strerror(need->unknown));
-	if (search)
-		rd_loader_explain(w->loader, index, print_step, w);
+	rd_loader_explain(w->loader, index, print_step, w);
+	putchar('\n');
 }
 
 static void print_versions(struct why *w)
@@ -186,26 +223,29 @@ static void print_versions(struct why *w)
 	rd_load_versions_free(v, n);
 }
 
-static int print_text(struct why *w)
+static void print_text(struct why *w)
 {
-	size_t missing = 0;
-
 	rd_app_say("%s", rd_loader_object(w->loader, 0)->path);
 	putchar('\n');
 	for (size_t i = 0; i < rd_loader_needs(w->loader); i++) {
 		const struct rd_load_need *need = rd_loader_need(w->loader, i);
 
-		missing += need->object == RD_LOADER_NONE && !need->optional && !need->unknown;
+		if (!selected(w, need))
+			continue;
 		/* A library that many need is told once, with the rule that found it. */
-		if (selected(w, need) && (w->soname || w->app->verbosity > 0 || need->by != RD_LOAD_LOADED))
-			print_need(w, i, w->soname != NULL);
+		if (w->soname && need->by == RD_LOAD_LOADED && w->app->verbosity <= 0)
+			rd_app_say("  %s   needed by %s: already loaded", need->name,
+			           rd_loader_object(w->loader, need->from)->path);
+		else if (w->soname)
+			print_need(w, i);
+		else if (w->app->verbosity > 0 || need->by != RD_LOAD_LOADED)
+			print_briefly(w, i);
 	}
 	for (size_t i = 0; i < w->missing.n; i++)
 		rd_app_say("  the rocm_sdk wheels have no library '%s', which this torch loads at its start", w->missing.v[i]);
 	print_versions(w);
 	if (!w->soname)
-		printf("\n%zu files, %zu names not found.\n", rd_loader_objects(w->loader), missing);
-	return RD_EXIT_OK;
+		printf("\n%zu files, %zu names not found.\n", rd_loader_objects(w->loader), count_missing(w));
 }
 
 /* ------------------------------------------------------------ */
@@ -254,7 +294,7 @@ static void ask_for_it(struct why *w)
 	for (size_t i = 0; i < rd_loader_needs(w->loader); i++)
 		if (selected(w, rd_loader_need(w->loader, i)))
 			return;
-	rd_loader_dlopen(w->loader, 0, w->soname, true);
+	rd_loader_dlopen(w->loader, 0, w->soname, false);
 }
 
 int cmd_why_library(struct rd_app *app, int argc, char *argv[])
@@ -272,8 +312,13 @@ int cmd_why_library(struct rd_app *app, int argc, char *argv[])
 		status = simulate(&w, &err);
 	if (!status && w.soname)
 		ask_for_it(&w);
-	if (!status)
-		status = w.json ? print_json(&w) : print_text(&w);
+	if (!status) {
+		if (w.json)
+			print_json(&w);
+		else
+			print_text(&w);
+		status = count_missing(&w) ? RD_EXIT_FOUND : RD_EXIT_OK;
+	}
 	rd_error_clear(&err);
 	rd_strv_clear(&w.missing);
 	rd_loader_free(w.loader);

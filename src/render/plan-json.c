@@ -15,16 +15,24 @@ static cJSON *names(const char *const *v, size_t n)
 	return array;
 }
 
-static void add_diffs(cJSON *step_json, const struct rd_step *step)
+/* What is for a reader and not for the saved form: modes as they are always written, and the diff. */
+static void word_effects(cJSON *step_json, const struct rd_step *step)
 {
 	cJSON *effects = cJSON_GetObjectItemCaseSensitive(step_json, "effects");
 
 	for (size_t i = 0; i < step->effects_n; i++) {
 		const struct rd_effect *e = &step->effects[i];
 		rd_auto_free char *diff = e->kind == RD_EFFECT_WRITE ? rd_diff(e->path, e->before, e->after) : NULL;
+		cJSON *json = cJSON_GetArrayItem(effects, (int)i);
+		char mode[8];
 
+		if (e->path) {
+			snprintf(mode, sizeof(mode), "%04o", e->mode & 07777);
+			cJSON_ReplaceItemInObjectCaseSensitive(json, "mode",
+			                                       e->mode ? cJSON_CreateString(mode) : cJSON_CreateNull());
+		}
 		if (diff)
-			cJSON_AddStringToObject(cJSON_GetArrayItem(effects, (int)i), "diff", diff);
+			cJSON_AddStringToObject(json, "diff", diff);
 	}
 }
 
@@ -66,8 +74,11 @@ int rd_render_plan_json(const struct rd_plan *plan, FILE *out)
 
 		/* Flags are of the saved form; here they are words. */
 		cJSON_DeleteItemFromObjectCaseSensitive(step, "flags");
-		add_diffs(step, plan->steps[i]);
+		word_effects(step, plan->steps[i]);
 	}
+	/* The first step that waits for a reboot, counted from 0; null: none does. */
+	if (plan->reboot_at == plan->n)
+		cJSON_ReplaceItemInObjectCaseSensitive(root, "reboot_at", cJSON_CreateNull());
 	cJSON_AddItemToObject(root, "advice", advice_json(plan));
 	cJSON_AddBoolToObject(root, "needs_root", plan->needs_root);
 	cJSON_AddBoolToObject(root, "needs_network", plan->needs_network);

@@ -263,6 +263,14 @@ static void set_useful(const struct coverage *c, struct rd_fact *gpu)
 	}
 }
 
+/* rocBLAS may be what the override is for, whatever the engine itself is built for. */
+static bool has_kernels(const struct consumer *consumer, const char *gfx)
+{
+	const struct rd_fact *kernels = fact(consumer, consumer->math, "gfx");
+
+	return !rd_fact_count(kernels) || has_text(kernels, gfx);
+}
+
 /* Renamed, though everything that runs code has it for what the GPU is. */
 static void set_unneeded(const struct coverage *c, struct rd_fact *gpu)
 {
@@ -276,7 +284,8 @@ static void set_unneeded(const struct coverage *c, struct rd_fact *gpu)
 			/* Ollama's service has its own variables. */
 			if (!consumer->code || consumer->bundled)
 				continue;
-			unneeded = has_text(fact(consumer, consumer->code, "unneeded_override_gpus"), address);
+			unneeded = has_text(fact(consumer, consumer->code, "unneeded_override_gpus"), address) &&
+			           has_kernels(consumer, rd_fact_get_str(gpu, "gfx"));
 			if (!unneeded)
 				break;
 		}

@@ -1,0 +1,171 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rocm-doctor/facts.h"
+#include "rocm-doctor/knowledge.h"
+#include "rocm-doctor/probe.h"
+
+extern const struct rd_probe rd_probe_engine_coverage;
+
+static int setup(void **state)
+{
+	struct rd_knowledge *k;
+
+	if (rd_knowledge_load(NULL, &k, NULL) < 0)
+		return -1;
+	*state = k;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rd_knowledge_free(*state);
+	return 0;
+}
+
+static void run(struct rd_fact *facts, const struct rd_knowledge *k)
+{
+	struct rd_probe_ctx ctx = { .facts = facts, .knowledge = k };
+
+	assert_int_equal(rd_probe_run_ctx(&rd_probe_engine_coverage, &ctx), 0);
+}
+
+static struct rd_fact *add_gpu(struct rd_fact *facts, const char *address, const char *gfx, const char *kind)
+{
+	struct rd_fact *gpu = rd_fact_append(facts, "gpus", "test");
+
+	rd_fact_set_str(gpu, "pci.address", address, "test");
+	rd_fact_set_str(gpu, "gfx", gfx, "test");
+	rd_fact_set_str(gpu, "kind", kind, "test");
+	return gpu;
+}
+
+/* llama.cpp with code for @code, whose rocBLAS in a root of ROCm has kernels for @kernels. */
+static struct rd_fact *add_llama(struct rd_fact *facts, const char *code, const char *kernels)
+{
+	struct rd_fact *root = rd_fact_append(facts, "runtime.rocm", "test"), *e;
+
+	rd_fact_set_str(root, "root", "/opt/rocm-6.4.0", "test");
+	e = rd_fact_append(facts, "engines.llama_cpp", "test");
+	rd_fact_set_str(e, "folder", "/usr/local/bin", "test");
+	rd_fact_set_str(e, "backend", "/usr/local/lib/libggml-hip.so", "test");
+	rd_fact_append_str(e, "gfx_targets", code, "test");
+	rd_fact_set_str(e, "rocblas.path", "/opt/rocm-6.4.0/lib/librocblas.so.4", "test");
+	rd_fact_set_str(e, "rocblas.folder", "/opt/rocm-6.4.0/lib/rocblas/library", "test");
+	rd_fact_append_str(e, "rocblas.gfx", kernels, "test");
+	return e;
+}
+
+static void rocblas_belongs_to_its_root(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *e;
+
+	add_gpu(facts, "0000:03:00.0", "gfx1103", "apu");
+	e = add_llama(facts, "gfx1103", "gfx1100");
+	rd_fact_append_str(e, "rocblas.missing_gpus", "0000:03:00.0", "test");
+	run(facts, *state);
+	assert_int_equal(rd_fact_count(rd_fact_get(facts, "runtime.math")), 1);
+	assert_string_equal(rd_fact_get_str(facts, "runtime.math[0].place"), "/opt/rocm-6.4.0");
+	assert_string_equal(rd_fact_str(rd_fact_at(rd_fact_get(facts, "runtime.math[0].missing_gfx"), 0)), "gfx1103");
+	rd_fact_free(facts);
+}
+
+static void an_override_helps_where_code_and_kernels_of_the_other_are_there(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *e;
+
+	add_gpu(facts, "0000:03:00.0", "gfx1031", "dgpu");
+	e = add_llama(facts, "gfx1030", "gfx1030");
+	rd_fact_append_str(e, "missing_gpus", "0000:03:00.0", "test");
+	rd_fact_append_str(e, "rocblas.missing_gpus", "0000:03:00.0", "test");
+	run(facts, *state);
+	assert_string_equal(rd_fact_get_str(facts, "gpus[0].override.useful_value"), "10.3.0");
+	assert_string_equal(rd_fact_get_str(facts, "gpus[0].override.useful_gfx"), "gfx1030");
+	rd_fact_free(facts);
+}
+
+static void an_override_does_not_help_where_the_kernels_are_not(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *e;
+
+	add_gpu(facts, "0000:03:00.0", "gfx1031", "dgpu");
+	e = add_llama(facts, "gfx1030", "gfx1100");
+	rd_fact_append_str(e, "missing_gpus", "0000:03:00.0", "test");
+	rd_fact_append_str(e, "rocblas.missing_gpus", "0000:03:00.0", "test");
+	run(facts, *state);
+	assert_string_equal(rd_fact_get_str(facts, "gpus[0].override.useful_value"), "");
+	rd_fact_free(facts);
+}
+
+static void the_gpu_beside_a_card_is_not_renamed(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *e;
+
+	add_gpu(facts, "0000:03:00.0", "gfx1030", "dgpu");
+	add_gpu(facts, "0000:0e:00.0", "gfx1036", "apu");
+	e = add_llama(facts, "gfx1030", "gfx1030");
+	rd_fact_append_str(e, "missing_gpus", "0000:0e:00.0", "test");
+	run(facts, *state);
+	assert_string_equal(rd_fact_get_str(facts, "gpus[1].override.useful_value"), "");
+	rd_fact_free(facts);
+}
+
+static void set_override(struct rd_fact *gpu)
+{
+	rd_fact_set_str(gpu, "override.value", "11.0.0", "test");
+	rd_fact_set_str(gpu, "override.gfx", "gfx1100", "test");
+	rd_fact_set_str(gpu, "override.verdict", "risky", "test");
+}
+
+static void an_override_that_rocblas_needs_is_needed(void **state)
+{
+	static const struct {
+		const char *kernels;
+		bool unneeded;
+	} cases[] = { { "gfx1103", true }, { "gfx1100", false } };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		struct rd_fact *facts = rd_facts_new(), *e;
+
+		set_override(add_gpu(facts, "0000:03:00.0", "gfx1103", "apu"));
+		e = add_llama(facts, "gfx1103", cases[i].kernels);
+		rd_fact_append_str(e, "unneeded_override_gpus", "0000:03:00.0", "test");
+		run(facts, *state);
+		assert_int_equal(rd_fact_get_bool(facts, "gpus[0].override.unneeded"), cases[i].unneeded);
+		rd_fact_free(facts);
+	}
+}
+
+static void code_for_the_other_mode_is_listed_and_unknown_stays_unknown(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *e;
+
+	add_gpu(facts, "0000:03:00.0", "gfx90a", "dgpu");
+	e = add_llama(facts, "gfx90a:xnack+", "gfx90a");
+	rd_fact_set_unknown_why(e, "mode_gpus", "the GPU's mode is not known", "/usr/local/lib/libggml-hip.so");
+	rd_fact_set_unknown_why(e, "rocblas.missing_gpus", "not read", "test");
+	run(facts, *state);
+	assert_string_equal(rd_fact_get_str(facts, "runtime.mode_mismatch[0].place"), "/usr/local/bin");
+	assert_true(rd_fact_is_unknown(facts, "runtime.mode_mismatch[0].gpus"));
+	assert_true(rd_fact_is_unknown(facts, "runtime.math[0].missing_gpus"));
+	rd_fact_free(facts);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rocblas_belongs_to_its_root),
+		cmocka_unit_test(an_override_helps_where_code_and_kernels_of_the_other_are_there),
+		cmocka_unit_test(an_override_does_not_help_where_the_kernels_are_not),
+		cmocka_unit_test(the_gpu_beside_a_card_is_not_renamed),
+		cmocka_unit_test(an_override_that_rocblas_needs_is_needed),
+		cmocka_unit_test(code_for_the_other_mode_is_listed_and_unknown_stays_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -148,10 +148,25 @@ static int function_read(struct rd_sysroot *sr, const char *address, struct rd_p
 	return r;
 }
 
+/* An entry that is no folder, or a link that leads nowhere: a copy that lost its links says nothing of what is in the host. */
+static bool is_lost(struct rd_sysroot *sr, const char *address)
+{
+	rd_auto_free char *path = rd_xasprintf("%s/%s", devices, address);
+	struct rd_stat st;
+
+	return rd_sysroot_stat(sr, &st, path) < 0 || st.type != RD_STAT_DIR;
+}
+
+static bool is_amd_gpu(const struct rd_pci_function *f)
+{
+	return f->vendor_id == 0x1002 && (f->class_code >> 16 == 0x03 || f->class_code >> 16 == 0x12);
+}
+
 int rd_pci_list(struct rd_sysroot *sr, struct rd_pci_function **ret, struct rd_error *err)
 {
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
 	struct rd_pci_function *known = NULL, *list;
+	bool lost = false, any_gpu = false;
 	int known_n = 0, n = 0;
 	int r;
 
@@ -174,8 +189,12 @@ int rd_pci_list(struct rd_sysroot *sr, struct rd_pci_function **ret, struct rd_e
 		r = function_read(sr, names.v[i], &list[n++]);
 		if (r < 0)
 			break;
+		any_gpu = any_gpu || is_amd_gpu(&list[n - 1]);
+		lost = lost || (!list[n - 1].class_code && is_lost(sr, names.v[i]));
 	}
 	free(known);
+	if (r == 0 && lost && !any_gpu)
+		r = -EBADMSG;
 	if (r < 0) {
 		free(list);
 		return rd_error_set(err, r, "cannot tell what is in '%s': %s", devices, rd_strerror(r));

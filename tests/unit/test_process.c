@@ -74,7 +74,7 @@ static pid_t start(void)
 	return pid;
 }
 
-static void stop(pid_t pid)
+static void end(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -98,7 +98,7 @@ static void environment_credentials_and_limits_are_those_of_the_process(void **s
 	assert_int_equal(rd_sysroot_memlock(sr, &memlock), 0);
 	assert_int_equal(memlock, 65536);
 	rd_sysroot_free(sr);
-	stop(pid);
+	end(pid);
 }
 
 static void proc_self_is_the_process_and_unknown_when_it_is_gone(void **state)
@@ -113,7 +113,7 @@ static void proc_self_is_the_process_and_unknown_when_it_is_gone(void **state)
 	assert_int_equal(rd_sysroot_read(sr, &before, "/proc/self/stat"), 0);
 	seen = strtoull(before, NULL, 10);
 	assert_int_equal(seen, pid);
-	stop(pid);
+	end(pid);
 	assert_int_equal(rd_sysroot_read(sr, &after, "/proc/self/stat"), -ESRCH);
 	assert_int_equal(rd_sysroot_exists(sr, "/proc/self/maps"), -ESRCH);
 	/* Its root is still held. */
@@ -139,7 +139,7 @@ static void its_mapped_libraries_are_facts(void **state)
 	assert_true(libc);
 	rd_fact_free(facts);
 	rd_sysroot_free(sr);
-	stop(pid);
+	end(pid);
 }
 
 static void without_a_process_nothing_is_asked(void **state)

@@ -172,34 +172,11 @@ static void take_rpm(void *data, const struct rd_rpm_package *package)
 	p->installed = p->whole = true;
 }
 
-/* A line of the versionlock plugin's list or of zypper's locks that names the package. */
-static bool is_locked(struct rd_sysroot *sr, enum pkg_manager manager, const char *name)
-{
-	static const char *const dnf_lists[] = { "/etc/dnf/plugins/versionlock.list",
-		                                 "/etc/yum/pluginconf.d/versionlock.list" };
-	rd_auto_free char *text = NULL;
-	rd_auto_free char *solvable = rd_xasprintf("solvable_name: %s", name);
-	char *rest, *line;
-
-	for (size_t i = 0; manager == PKG_DNF && i < RD_ARRAY_SIZE(dnf_lists) && !text; i++)
-		if (rd_sysroot_read(sr, &text, dnf_lists[i]) < 0)
-			text = NULL;
-	if (manager == PKG_ZYPPER && rd_sysroot_read(sr, &text, "/etc/zypp/locks") < 0)
-		text = NULL;
-	for (rest = text; rest && (line = rd_str_next_line(&rest));) {
-		line = rd_str_strip(line);
-		if (manager == PKG_ZYPPER ? rd_streq(line, solvable)
-		                          : rd_str_has_prefix(line, name) && line[strlen(name)] == '-' &&
-		                                    isdigit((unsigned char)line[strlen(name) + 1]))
-			return true;
-	}
-	return false;
-}
-
 static int read_rpm(struct rd_sysroot *sr, const struct rd_strv *names, struct pkg_set *set, struct rd_error *err)
 {
 	struct rpm_reading reading = { names, set };
 	struct rd_rpm_reader reader = { .want = want_rpm, .take = take_rpm, .data = &reading };
+	rd_auto_strv struct rd_strv locks = RD_STRV_INIT;
 	struct rd_error below = RD_ERROR_INIT;
 	const char *path = NULL;
 	int r = rd_rpmdb_read(sr, &reader, &path, &below);
@@ -208,8 +185,10 @@ static int read_rpm(struct rd_sysroot *sr, const struct rd_strv *names, struct p
 		rd_error_set(err, -EOPNOTSUPP, "cannot read rpm's database: %s",
 		             below.message ? below.message : rd_strerror(r));
 	rd_error_clear(&below);
-	for (size_t i = 0; r == 0 && i < set->n; i++)
-		set->v[i].held = is_locked(sr, set->manager, set->v[i].name);
+	if (r == 0)
+		rd_rpm_locks_read(sr, &locks);
+	for (size_t i = 0; i < set->n; i++)
+		set->v[i].held = rd_rpm_locks_hold(&locks, set->v[i].name);
 	return r < 0 ? -EOPNOTSUPP : 0;
 }
 

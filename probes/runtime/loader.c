@@ -240,7 +240,8 @@ static void set_library(struct rd_probe_ctx *ctx, const struct libraries *libs, 
 	if (rd_fact_is_unknown(ctx->facts, "runtime.packages"))
 		rd_fact_set_unknown_why(item, "package", rd_fact_reason(rd_fact_get(ctx->facts, "runtime.packages")), NULL);
 	else if (rd_streq(rd_fact_get_str(ctx->facts, "runtime.package_manager"), "rpm"))
-		rd_fact_set_str(item, "package", rpm_owner(ctx, lib), RD_RPMDB_PATH);
+		rd_fact_set_str(item, "package", rpm_owner(ctx, lib),
+		                rd_fact_source(rd_fact_get(ctx->facts, "runtime.package_manager")));
 	else
 		rd_fact_set_str(item, "package", owner(ctx, lib), "/var/lib/dpkg/info");
 }

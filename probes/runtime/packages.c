@@ -326,25 +326,10 @@ static int look_at_dpkg(struct rd_probe_ctx *ctx)
 	return r;
 }
 
-/* Locks of dnf's versionlock plug-in and of zypper, as lines that name packages. */
-static bool is_locked(struct rd_probe_ctx *ctx, const char *name, char *const *texts, size_t n)
-{
-	(void)ctx;
-	for (size_t i = 0; i < n; i++)
-		for (const char *p = texts[i]; p && (p = strstr(p, name)); p++) {
-			char before = p == texts[i] ? '\n' : p[-1], after = p[strlen(name)];
-
-			if ((before == '\n' || before == ' ' || before == ':') &&
-			    (after == '-' || after == '\n' || after == '\0') &&
-			    (after != '-' || isdigit((unsigned char)p[strlen(name) + 1])))
-				return true;
-		}
-	return false;
-}
-
 struct rpm_walk {
 	struct rd_probe_ctx *ctx;
-	char *locks[3];
+	const char *where; /* the database */
+	struct rd_strv locks;
 };
 
 static bool want_rpm(void *data, const char *name)
@@ -357,39 +342,34 @@ static void take_rpm(void *data, const struct rd_rpm_package *p)
 {
 	struct rpm_walk *walk = data;
 	rd_auto_free char *version = NULL;
-	struct rd_fact *item = rd_fact_append(walk->ctx->facts, "runtime.packages", RD_RPMDB_PATH);
+	struct rd_fact *item = rd_fact_append(walk->ctx->facts, "runtime.packages", walk->where);
 
 	version = p->epoch ? rd_xasprintf("%u:%s-%s", p->epoch, p->version, p->release)
 	                   : rd_xasprintf("%s-%s", p->version, p->release);
-	describe(item, p->name, version, p->vendor, RD_RPMDB_PATH);
-	rd_fact_set_str(item, "state", "installed", RD_RPMDB_PATH);
-	rd_fact_set_bool(item, "held", is_locked(walk->ctx, p->name, walk->locks, RD_ARRAY_SIZE(walk->locks)), RD_RPMDB_PATH);
-	rd_fact_set_bool(item, "broken", false, RD_RPMDB_PATH);
+	describe(item, p->name, version, p->vendor, walk->where);
+	rd_fact_set_str(item, "state", "installed", walk->where);
+	rd_fact_set_bool(item, "held", rd_rpm_locks_hold(&walk->locks, p->name), walk->where);
+	rd_fact_set_bool(item, "broken", false, walk->where);
 	for (size_t i = 0; i < p->files->n; i++)
-		rd_fact_append_str(item, "libraries", p->files->v[i], RD_RPMDB_PATH);
+		rd_fact_append_str(item, "libraries", p->files->v[i], walk->where);
 }
 
 static int look_at_rpm(struct rd_probe_ctx *ctx)
 {
-	static const char *const files[] = { "/etc/dnf/plugins/versionlock.list", "/etc/yum/pluginconf.d/versionlock.list",
-		                             "/etc/zypp/locks" };
-	struct rpm_walk walk = { .ctx = ctx };
+	struct rpm_walk walk = { .ctx = ctx, .where = RD_RPMDB_PATH, .locks = RD_STRV_INIT };
 	struct rd_error err = RD_ERROR_INIT;
-	const char *where = RD_RPMDB_PATH;
 	int r;
 
-	for (size_t i = 0; i < RD_ARRAY_SIZE(files); i++)
-		if (rd_sysroot_read(ctx->sysroot, &walk.locks[i], files[i]) < 0)
-			walk.locks[i] = NULL;
-	r = rd_rpmdb_read(ctx->sysroot, &(struct rd_rpm_reader){ want_rpm, rd_library_is_rocm, take_rpm, &walk }, &where, &err);
-	for (size_t i = 0; i < RD_ARRAY_SIZE(files); i++)
-		free(walk.locks[i]);
+	rd_rpm_locks_read(ctx->sysroot, &walk.locks);
+	r = rd_rpmdb_read(ctx->sysroot, &(struct rd_rpm_reader){ want_rpm, rd_library_is_rocm, take_rpm, &walk }, &walk.where,
+	                  &err);
+	rd_strv_clear(&walk.locks);
 	if (r != -ENOENT)
-		rd_fact_set_str(ctx->facts, "runtime.package_manager", "rpm", where);
+		rd_fact_set_str(ctx->facts, "runtime.package_manager", "rpm", walk.where);
 	if (r >= 0)
-		rd_fact_set_list(ctx->facts, "runtime.packages", where);
+		rd_fact_set_list(ctx->facts, "runtime.packages", walk.where);
 	else if (r != -ENOENT)
-		rd_fact_set_unknown_why(ctx->facts, "runtime.packages", err.message ? err.message : rd_strerror(r), where);
+		rd_fact_set_unknown_why(ctx->facts, "runtime.packages", err.message ? err.message : rd_strerror(r), walk.where);
 	rd_error_clear(&err);
 	return r == -ENOENT ? r : 0;
 }

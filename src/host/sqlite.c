@@ -1,5 +1,5 @@
 /*
- * The rpm database through libsqlite3, which reads it over the sysroot: a read-only VFS of our own, so that SQLite opens,
+ * The SQLite form of the rpm database through libsqlite3, which reads it over the sysroot: a read-only VFS of our own, so that SQLite opens,
  * locks and writes nothing itself. The library is loaded at run time and only where there is such a database.
  */
 #include <dlfcn.h>
@@ -11,57 +11,14 @@
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/rpmdb.h"
 #include "rocm-doctor/sysroot.h"
+#include "rpmdb-internal.h"
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strv.h"
 #include "util/xalloc.h"
 
-/* What other forms of the database are called by. */
-static int find_other_form(struct rd_sysroot *sr, const char **ret_path, struct rd_error *err)
-{
-	static const struct {
-		const char *path, *form;
-	} forms[] = {
-		{ "/var/lib/rpm/Packages", "Berkeley DB" },
-		{ "/var/lib/rpm/Packages.db", "ndb" },
-		{ "/usr/lib/sysimage/rpm/Packages", "Berkeley DB" },
-		{ "/usr/lib/sysimage/rpm/Packages.db", "ndb" },
-	};
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(forms); i++) {
-		int r = rd_sysroot_exists(sr, forms[i].path);
-
-		if (r == 0 || r == -ENOENT)
-			continue;
-		*ret_path = forms[i].path;
-		if (r < 0)
-			return rd_error_set(err, r, "%s", rd_strerror(r));
-		return rd_error_set(err, -EOPNOTSUPP, "an rpm database in the form of %s, which cannot be read", forms[i].form);
-	}
-	return -ENOENT;
-}
-
-static int find_database(struct rd_sysroot *sr, const char **ret_path, struct rd_error *err)
-{
-	static const char *const paths[] = { RD_RPMDB_PATH, "/usr/lib/sysimage/rpm/rpmdb.sqlite" };
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(paths); i++) {
-		int r = rd_sysroot_exists(sr, paths[i]);
-
-		if (r == 0 || r == -ENOENT)
-			continue;
-		*ret_path = paths[i];
-		return r < 0 ? rd_error_set(err, r, "%s", rd_strerror(r)) : 0;
-	}
-	return find_other_form(sr, ret_path, err);
-}
-
 #if __has_include(<sqlite3.h>)
 #include <sqlite3.h>
-
-/* Most of a header's index: 64 Ki entries of 16 bytes, more than a package with a million files has tags. */
-#define INDEX_MAX ((size_t)64 << 10)
-#define STRING_MAX ((size_t)4096)
 
 struct library {
 	void *handle;
@@ -322,121 +279,31 @@ static int list_rows(const struct library *lib, sqlite3 *db, const struct rd_rpm
 	return rc;
 }
 
-static uint32_t be32(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-/* The tags wanted of a header. Types: 4 is a number of 32 bits, 6 a string, 9 a list of translated strings. */
-enum { TAG_VERSION, TAG_RELEASE, TAG_EPOCH, TAG_VENDOR, TAG_ARCH, TAG_COUNT };
-static const uint32_t tag_numbers[TAG_COUNT] = { 1001, 1002, 1003, 1011, 1022 };
-
-struct header {
-	char *strings[TAG_COUNT];
-	uint32_t numbers[TAG_COUNT];
-	struct rd_strv files;
+/* A header is read in pieces out of its row. */
+struct sqlite_blob {
+	struct rpm_blob base;
+	const struct library *lib;
+	sqlite3_blob *blob;
 };
 
-static char *read_string(const struct library *lib, sqlite3_blob *blob, size_t at, size_t end)
+static int blob_read(struct rpm_blob *base, void *buf, size_t len, size_t at)
 {
-	size_t len = end - at < STRING_MAX ? end - at : STRING_MAX;
-	rd_auto_free char *text = rd_xmalloc(len + 1);
+	struct sqlite_blob *b = (struct sqlite_blob *)base;
 
-	if (lib->blob_read(blob, text, (int)len, (int)at) != SQLITE_OK)
-		return NULL;
-	text[len] = '\0';
-	return rd_xstrdup(text);
-}
-
-/* Most names of one package that are looked through, and the tag that lists them. */
-#define FILES_MAX 65536
-#define TAG_BASENAMES 1117
-
-/* A list of strings: one NUL after the other, read in pieces. */
-static void take_files(const struct library *lib, sqlite3_blob *blob, size_t at, size_t end, uint32_t count,
-                       bool (*want)(const char *name), struct rd_strv *files)
-{
-	rd_auto_free char *piece = rd_xmalloc(STRING_MAX + 1);
-
-	for (uint32_t left = count < FILES_MAX ? count : FILES_MAX; left && at < end;) {
-		size_t len = end - at < STRING_MAX ? end - at : STRING_MAX;
-		char *name = piece, *stop;
-
-		if (lib->blob_read(blob, piece, (int)len, (int)at) != SQLITE_OK)
-			return;
-		for (; left && (stop = memchr(name, '\0', len - (size_t)(name - piece))); name = stop + 1, left--)
-			if (want(name))
-				rd_strv_push(files, name);
-		/* A name that fills the whole piece is none of interest. */
-		at += name == piece ? len : (size_t)(name - piece);
-	}
-}
-
-static void take_tag(const struct library *lib, sqlite3_blob *blob, const unsigned char *entry, size_t data, size_t end,
-                     const struct rd_rpm_reader *reader, struct header *header)
-{
-	uint32_t tag = be32(entry), type = be32(entry + 4), offset = be32(entry + 8), count = be32(entry + 12);
-	unsigned char number[4];
-
-	if (tag == TAG_BASENAMES && type == 8 && reader->want_file && offset < end - data)
-		take_files(lib, blob, data + offset, end, count, reader->want_file, &header->files);
-	for (size_t i = 0; i < TAG_COUNT; i++) {
-		if (tag_numbers[i] != tag || offset >= end - data || !count)
-			continue;
-		if ((type == 6 || type == 9) && !header->strings[i])
-			header->strings[i] = read_string(lib, blob, data + offset, end);
-		else if (type == 4 && end - data - offset >= 4 &&
-		         lib->blob_read(blob, number, 4, (int)(data + offset)) == SQLITE_OK)
-			header->numbers[i] = be32(number);
-	}
-}
-
-/* A header is two counts, that many index entries of 16 bytes, and the data they point into. */
-static int read_header(const struct library *lib, sqlite3_blob *blob, const struct rd_rpm_reader *reader, struct header *header)
-{
-	size_t size = (size_t)lib->blob_bytes(blob), entries, data;
-	rd_auto_free unsigned char *index = NULL;
-	unsigned char counts[8];
-
-	if (size < sizeof(counts) || lib->blob_read(blob, counts, sizeof(counts), 0) != SQLITE_OK)
-		return -EBADMSG;
-	entries = be32(counts);
-	if (entries > INDEX_MAX || entries * 16 > size - sizeof(counts))
-		return -EBADMSG;
-	data = sizeof(counts) + entries * 16;
-	if (be32(counts + 4) > size - data)
-		return -EBADMSG;
-	index = rd_xmalloc(entries * 16 + 1);
-	if (entries && lib->blob_read(blob, index, (int)(entries * 16), sizeof(counts)) != SQLITE_OK)
-		return -EBADMSG;
-	for (size_t i = 0; i < entries; i++)
-		take_tag(lib, blob, index + i * 16, data, size, reader, header);
-	return 0;
+	return b->lib->blob_read(b->blob, buf, (int)len, (int)at) == SQLITE_OK ? 0 : -EBADMSG;
 }
 
 static int read_package(const struct library *lib, sqlite3 *db, const struct row *row, const struct rd_rpm_reader *reader)
 {
-	struct header header = { 0 };
-	sqlite3_blob *blob = NULL;
+	struct sqlite_blob blob = { .base = { .read = blob_read }, .lib = lib };
 	int r = -EBADMSG;
 
-	if (lib->blob_open(db, "main", "Packages", "blob", row->number, 0, &blob) == SQLITE_OK)
-		r = read_header(lib, blob, reader, &header);
-	if (blob)
-		lib->blob_close(blob);
-	if (r >= 0 && header.strings[TAG_VERSION])
-		reader->take(reader->data, &(struct rd_rpm_package){
-						   .name = row->name,
-						   .version = header.strings[TAG_VERSION],
-						   .release = header.strings[TAG_RELEASE] ? header.strings[TAG_RELEASE] : "",
-						   .vendor = header.strings[TAG_VENDOR] ? header.strings[TAG_VENDOR] : "",
-						   .arch = header.strings[TAG_ARCH] ? header.strings[TAG_ARCH] : "",
-						   .epoch = header.numbers[TAG_EPOCH],
-						   .files = &header.files,
-					   });
-	for (size_t i = 0; i < TAG_COUNT; i++)
-		free(header.strings[i]);
-	rd_strv_clear(&header.files);
+	if (lib->blob_open(db, "main", "Packages", "blob", row->number, 0, &blob.blob) == SQLITE_OK) {
+		blob.base.size = (size_t)lib->blob_bytes(blob.blob);
+		r = rpm_header_read(&blob.base, row->name, reader);
+	}
+	if (blob.blob)
+		lib->blob_close(blob.blob);
 	return r;
 }
 
@@ -463,7 +330,7 @@ static int walk(const struct library *lib, sqlite3 *db, const struct rd_rpm_read
 	return r;
 }
 
-static int open_and_walk(struct rd_sysroot *sr, const struct rd_rpm_reader *reader, const char *path, struct rd_error *err)
+int rpmdb_read_sqlite(struct rd_sysroot *sr, const struct rd_rpm_reader *reader, const char *path, struct rd_error *err)
 {
 	sqlite3_vfs vfs = {
 		.iVersion = 1,
@@ -499,20 +366,9 @@ static int open_and_walk(struct rd_sysroot *sr, const struct rd_rpm_reader *read
 	return r;
 }
 #else
-static int open_and_walk(struct rd_sysroot *sr, const struct rd_rpm_reader *reader, const char *path, struct rd_error *err)
+int rpmdb_read_sqlite(struct rd_sysroot *sr, const struct rd_rpm_reader *reader, const char *path, struct rd_error *err)
 {
 	(void)sr, (void)reader, (void)path;
 	return rd_error_set(err, -EOPNOTSUPP, "this build cannot read rpm databases (sqlite3.h was not there)");
 }
 #endif
-
-int rd_rpmdb_read(struct rd_sysroot *sr, const struct rd_rpm_reader *reader, const char **ret_path, struct rd_error *err)
-{
-	const char *path = NULL;
-	int r;
-
-	r = find_database(sr, &path, err);
-	if (path)
-		*ret_path = path;
-	return r < 0 ? r : open_and_walk(sr, reader, path, err);
-}

@@ -105,9 +105,8 @@ struct table {
 	bool cut;     /* code objects reach past the end */
 };
 
-/* Returns 0; 1 where more bytes are needed (*need); -EINVAL. Adds nothing unless it returns 0. */
-static int parse_table(struct rd_fatbin *f, struct target_set *set, const unsigned char *bytes, size_t len, uint64_t room,
-                       struct table *ret, size_t *need)
+/* Returns 0; 1 where more bytes are needed (*need); -EINVAL. */
+static int measure_table(const unsigned char *bytes, size_t len, uint64_t room, struct table *ret, size_t *need)
 {
 	struct table t = { .len = PLAIN_HEADER };
 	uint64_t n;
@@ -119,26 +118,78 @@ static int parse_table(struct rd_fatbin *f, struct target_set *set, const unsign
 	n = rd_le64(bytes + PLAIN_MAGIC_LEN);
 	if (!n || n > RD_FATBIN_ENTRIES_MAX)
 		return -EINVAL;
-	for (int pass = 0; pass < 2; pass++) {
-		t.len = PLAIN_HEADER;
-		for (uint64_t i = 0; i < n; i++) {
-			struct entry e;
-			ssize_t used = parse_entry(bytes, len, t.len, &e, need);
+	for (uint64_t i = 0; i < n; i++) {
+		struct entry e;
+		ssize_t used = parse_entry(bytes, len, t.len, &e, need);
 
-			if (used <= 0)
-				return used < 0 ? -EINVAL : 1;
-			t.len += (size_t)used;
-			if (e.offset > INT64_MAX || e.size > INT64_MAX - e.offset)
-				return -EINVAL;
-			if (e.size && e.offset + e.size > t.end)
-				t.end = e.offset + e.size;
-			if (pass)
-				note_entry(f, set, &e);
-		}
+		if (used <= 0)
+			return used < 0 ? -EINVAL : 1;
+		t.len += (size_t)used;
+		if (e.offset > INT64_MAX || e.size > INT64_MAX - e.offset)
+			return -EINVAL;
+		if (e.size && e.offset + e.size > t.end)
+			t.end = e.offset + e.size;
 	}
 	t.cut = t.end > room;
 	*ret = t;
 	return 0;
+}
+
+/* Two measured tables of one length: the same ids in the same order? Offsets and sizes are each bundle's own. */
+static bool has_same_ids(const unsigned char *a, const unsigned char *b, size_t len)
+{
+	size_t at = PLAIN_HEADER;
+
+	while (at < len) {
+		size_t id = sizeof(uint64_t) + (size_t)rd_le64(a + at + 16);
+
+		if (memcmp(a + at + 16, b + at + 16, id) != 0)
+			return false;
+		at += 16 + id;
+	}
+	return true;
+}
+
+static void set_copy(struct target_set *to, const struct target_set *from)
+{
+	while (to->allocated < from->n)
+		RD_GROW(to->v, to->allocated, to->allocated);
+	to->n = from->n;
+	if (from->n)
+		memcpy(to->v, from->v, from->n * sizeof(*from->v));
+}
+
+/* The translation units of a library were most often compiled for the same targets: then the ids need not be read again. */
+static void note_table(struct scan *s, struct target_set *set, const unsigned char *bytes, size_t len)
+{
+	struct last_table *last = &s->last;
+	struct entry e;
+	size_t need;
+
+	if (last->len == len && has_same_ids(last->bytes, bytes, len)) {
+		set_copy(set, &last->set);
+		return;
+	}
+	for (size_t at = PLAIN_HEADER; at < len; at += ENTRY_HEADER + e.id_len) {
+		if (parse_entry(bytes, len, at, &e, &need) <= 0)
+			break;
+		note_entry(s->out, set, &e);
+	}
+	last->bytes = rd_xreallocarray(last->bytes, len, 1);
+	memcpy(last->bytes, bytes, len);
+	last->len = len;
+	set_copy(&last->set, set);
+}
+
+/* As measure_table; adds nothing unless it returns 0. */
+static int parse_table(struct scan *s, struct target_set *set, const unsigned char *bytes, size_t len, uint64_t room,
+                       struct table *ret, size_t *need)
+{
+	int r = measure_table(bytes, len, room, ret, need);
+
+	if (r == 0)
+		note_table(s, set, bytes, ret->len);
+	return r;
 }
 
 static const char *const bad_table = "the entry table is damaged";
@@ -154,30 +205,37 @@ static void close_plain(struct scan *s, struct target_set *set, const struct tab
 	fatbin_close_set(s->out, set);
 }
 
-/* Returns the bundle's length, or a negative errno. */
-static int64_t read_plain(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where)
+/* Into the scan's own buffer; returns the bytes there are, at most @want. */
+static ssize_t read_head(struct scan *s, const struct rd_reader *window, size_t want, uint64_t at)
 {
-	size_t want = s->table_hint > FIRST_READ ? s->table_hint : FIRST_READ;
-	rd_auto_free unsigned char *bytes = NULL;
+	if (want > s->head_allocated) {
+		s->head = rd_xreallocarray(s->head, want, 1);
+		s->head_allocated = want;
+	}
+	return rd_reader_pread_some(window, s->head, want, at);
+}
+
+/* The first @n bytes are in s->head already. Returns the bundle's length, or a negative errno. */
+static int64_t read_plain(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where, size_t n)
+{
 	struct target_set set = { NULL, 0, 0 };
 	struct table t;
-	int r;
+	size_t need = 0;
+	int r = parse_table(s, &set, s->head, n, window->size - at, &t, &need);
 
-	for (;;) {
-		size_t need = 0;
-		ssize_t n;
+	for (size_t want = FIRST_READ; r == 1 && need <= TABLE_MAX; want *= 2) {
+		ssize_t got;
 
-		bytes = rd_xreallocarray(bytes, want, 1);
-		n = rd_reader_pread_some(window, bytes, want, at);
-		if (n < 0)
-			return n;
-		r = parse_table(s->out, &set, bytes, (size_t)n, window->size - at, &t, &need);
-		if (r != 1 || (size_t)n < want || need > TABLE_MAX)
+		want = need > want ? need : want;
+		got = read_head(s, window, want, at);
+		if (got < 0)
+			return got;
+		r = parse_table(s, &set, s->head, (size_t)got, window->size - at, &t, &need);
+		if ((size_t)got < want)
 			break;
-		want = need > 2 * want ? need : 2 * want;
 	}
 	if (r == 0) {
-		s->table_hint = t.len;
+		s->head_hint = t.len;
 		close_plain(s, &set, &t, where);
 	} else {
 		fatbin_problem(s->out, "bundle at 0x%" PRIx64 ": %s", where, bad_table);
@@ -204,18 +262,20 @@ static uint64_t find_next(struct scan *s, const struct rd_reader *window, uint64
 }
 
 /* Returns the length with header, 0 where the rest of the window is it, or -EINVAL. */
-static int64_t read_packed(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where)
+static int64_t read_packed(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where, ssize_t n)
 {
 	static const unsigned header_sizes[] = { 0, 20, 24, 32 };
-	unsigned char h[PACKED_HEADER_MAX];
+	const unsigned char *h;
 	struct packed_bundle p = { .at = where };
 	unsigned version, header;
 	uint64_t total;
-	ssize_t n;
 
-	n = rd_reader_pread_some(window, h, sizeof(h), at);
+	if (n < PACKED_HEADER_MAX)
+		n = read_head(s, window, PACKED_HEADER_MAX, at);
 	if (n < 0)
 		return n;
+	h = s->head;
+	s->head_hint = PACKED_HEADER_MAX;
 	version = n >= 8 ? rd_le16(h + 4) : 0;
 	if (version < 1 || version > 3 || n < (ssize_t)header_sizes[version]) {
 		fatbin_problem(s->out, "compressed bundle at 0x%" PRIx64 ": version %u is not known", where, version);
@@ -282,20 +342,19 @@ void bundle_code_object(struct scan *s, const struct rd_elf *elf)
 	free(set.v);
 }
 
-static int64_t read_one(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where, const unsigned char *head,
-                        size_t n)
+static int64_t read_one(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where, size_t n)
 {
-	if (n >= 4 && memcmp(head, PACKED_MAGIC, 4) == 0) {
+	if (n >= 4 && memcmp(s->head, PACKED_MAGIC, 4) == 0) {
 		s->out->kinds |= RD_FATBIN_COMPRESSED;
 		s->out->bundles++;
-		return read_packed(s, window, at, where);
+		return read_packed(s, window, at, where, (ssize_t)n);
 	}
-	if (bundle_begins(head, n)) {
+	if (bundle_begins(s->head, n)) {
 		s->out->kinds |= RD_FATBIN_PLAIN;
 		s->out->bundles++;
-		return read_plain(s, window, at, where);
+		return read_plain(s, window, at, where, n);
 	}
-	if (n >= 4 && memcmp(head, "\177ELF", 4) == 0)
+	if (n >= 4 && memcmp(s->head, "\177ELF", 4) == 0)
 		return read_object(s, window, at);
 	return -ENOENT;
 }
@@ -305,15 +364,16 @@ uint64_t bundle_walk(struct scan *s, const struct rd_reader *window, uint64_t at
 	uint64_t lost_at = UINT64_MAX;
 
 	while (at < window->size && s->walked++ < RD_FATBIN_BUNDLES_MAX) {
-		unsigned char head[PLAIN_MAGIC_LEN];
-		ssize_t n = rd_reader_pread_some(window, head, sizeof(head), at);
+		/* A table is most likely as long as the last one. */
+		bool whole = lost_at == UINT64_MAX && s->head_hint > PLAIN_MAGIC_LEN;
+		ssize_t n = read_head(s, window, whole ? s->head_hint : PLAIN_MAGIC_LEN, at);
 		int64_t len = -ENOENT;
 
 		if (n <= 0)
 			return at;
 		/* Off the way, an ELF header is more likely inside a bundle than beside one. */
-		if (lost_at == UINT64_MAX || bundle_begins(head, (size_t)n))
-			len = read_one(s, window, at, where + at, head, (size_t)n);
+		if (lost_at == UINT64_MAX || bundle_begins(s->head, (size_t)n))
+			len = read_one(s, window, at, where + at, (size_t)n);
 		if (len >= 0) {
 			lost_at = UINT64_MAX;
 			at = align_up(at + (uint64_t)len);
@@ -349,7 +409,7 @@ static int unpack_one(struct scan *s, const struct rd_reader *file, const struct
 			return (int)n;
 		if (!bundle_begins(bytes, (size_t)n) || bytes[0] != '_')
 			return -EINVAL;
-		r = parse_table(s->out, &set, bytes, (size_t)n, p->unpacked_size, &t, &need);
+		r = parse_table(s, &set, bytes, (size_t)n, p->unpacked_size, &t, &need);
 		if (r == 0) {
 			close_plain(s, &set, &t, p->at);
 			break;

@@ -13,18 +13,28 @@ struct packed_bundle {
 	unsigned method;
 };
 
-struct scan {
-	struct rd_fatbin *out;
-	struct packed_bundle *packed;
-	size_t packed_n, packed_allocated;
-	size_t table_hint; /* bytes of the last entry table: the next one is most likely as long */
-	size_t walked;     /* bundles and steps so far, over all sections: bounds the work */
-};
-
 /* The targets of one bundle while it is read. */
 struct target_set {
 	size_t *v;
 	size_t n, allocated;
+};
+
+/* The entry table that was read last, and what its ids came to. */
+struct last_table {
+	unsigned char *bytes;
+	size_t len;
+	struct target_set set;
+};
+
+struct scan {
+	struct rd_fatbin *out;
+	struct packed_bundle *packed;
+	size_t packed_n, packed_allocated;
+	unsigned char *head; /* of the bundle that is read, with its entry table */
+	size_t head_allocated;
+	size_t head_hint; /* bytes of the last header */
+	size_t walked;    /* bundles and steps so far, over all sections: bounds the work */
+	struct last_table last;
 };
 
 void fatbin_problem(struct rd_fatbin *f, const char *format, ...) RD_PRINTF(2, 3);

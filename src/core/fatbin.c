@@ -83,6 +83,17 @@ static int by_index(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Most are in order already. */
+static void sort_set(size_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (v[i - 1] > v[i]) {
+			qsort(v, n, sizeof(*v), by_index);
+			return;
+		}
+	}
+}
+
 static struct rd_fatbin_set *find_set(struct rd_fatbin *f, const struct target_set *set)
 {
 	struct rd_fatbin_set *s;
@@ -104,8 +115,7 @@ void fatbin_close_set(struct rd_fatbin *f, struct target_set *set)
 {
 	struct rd_fatbin_set *s;
 
-	if (set->n > 1)
-		qsort(set->v, set->n, sizeof(*set->v), by_index);
+	sort_set(set->v, set->n);
 	s = find_set(f, set);
 	if (s)
 		s->bundles++;
@@ -146,8 +156,7 @@ static void sort_targets(struct rd_fatbin *f)
 	for (size_t i = 0; i < f->sets_n; i++) {
 		for (size_t k = 0; k < f->sets[i].n; k++)
 			f->sets[i].targets[k] = now[f->sets[i].targets[k]];
-		if (f->sets[i].n > 1)
-			qsort(f->sets[i].targets, f->sets[i].n, sizeof(size_t), by_index);
+		sort_set(f->sets[i].targets, f->sets[i].n);
 	}
 	free(order);
 	free(now);
@@ -450,6 +459,14 @@ static struct rd_fatbin *new_fatbin(void)
 	return f;
 }
 
+static void scan_release(struct scan *s)
+{
+	free(s->packed);
+	free(s->head);
+	free(s->last.bytes);
+	free(s->last.set.v);
+}
+
 static int scan(const struct rd_reader *r, uint64_t budget, struct rd_sysroot *sr, const char *dir, struct rd_fatbin **ret,
                 struct rd_error *err)
 {
@@ -459,14 +476,14 @@ static int scan(const struct rd_reader *r, uint64_t budget, struct rd_sysroot *s
 	e = scan_any(&s, r, err);
 	if (e < 0) {
 		rd_fatbin_free(s.out);
-		free(s.packed);
+		scan_release(&s);
 		return e;
 	}
 	/* Places of compressed bundles count from the file's start, not from a member's. */
 	bundle_unpack(&s, &(struct rd_reader){ .file = r->file, .bytes = r->bytes, .size = r->start + r->size }, budget);
 	if (sr && s.out->kinds & RD_FATBIN_KPACK_REF && s.out->kernel_name)
 		kpack_follow(&s, sr, dir);
-	free(s.packed);
+	scan_release(&s);
 	sort_targets(s.out);
 	*ret = s.out;
 	return 0;

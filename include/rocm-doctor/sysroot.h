@@ -201,5 +201,11 @@ struct rd_recorder {
 };
 void rd_sysroot_record(struct rd_sysroot *sr, struct rd_recorder *rec);
 
+/*
+ * rd_sysroot_remember - one examination is one picture of a tree: what was found on the way is not asked for again
+ * @on: false: all of it is forgotten, so that what was changed since is seen
+ */
+void rd_sysroot_remember(struct rd_sysroot *sr, bool on);
+
 /* Bytes that went through this sysroot so far, for the benchmark and -v. */
 uint64_t rd_sysroot_bytes_read(const struct rd_sysroot *sr);

@@ -167,7 +167,9 @@ int rd_app_probe(struct rd_app *app)
 	ctx.sysroot = app->sysroot;
 	ctx.facts = app->facts;
 	ctx.knowledge = app->knowledge;
+	rd_sysroot_remember(app->sysroot, true);
 	rd_probes_run(&ctx);
+	rd_sysroot_remember(app->sysroot, false);
 	end_progress();
 	if (rd_log_level > 0)
 		report_undeclared(app);

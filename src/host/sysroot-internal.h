@@ -10,6 +10,7 @@
 #include "util/strv.h"
 
 struct rd_guard;
+struct rd_memo;
 struct rd_manifest;
 
 struct rd_overlay {
@@ -19,10 +20,11 @@ struct rd_overlay {
 struct rd_sysroot {
 	char *dir;
 	bool live;
-	int fd;         /* of the root, O_PATH; -1 when live */
-	unsigned pid;   /* of the process whose root it is; 0: none */
-	int process;    /* its folder in /proc, O_PATH; -1: none */
-	bool walk_only; /* openat2 is refused here */
+	int fd;               /* of the root, O_PATH; -1 when live */
+	unsigned pid;         /* of the process whose root it is; 0: none */
+	int process;          /* its folder in /proc, O_PATH; -1: none */
+	bool walk_only;       /* openat2 is refused here */
+	struct rd_memo *memo; /* NULL: every question is asked anew */
 	struct rd_manifest *manifest;
 	struct rd_guard *guard;
 	struct rd_recorder *recorder;

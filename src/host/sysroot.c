@@ -14,6 +14,7 @@
 #include "guard.h"
 #include "judge.h"
 #include "manifest.h"
+#include "memo.h"
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/sysroot.h"
 #include "sysroot-internal.h"
@@ -132,6 +133,7 @@ struct rd_sysroot *rd_sysroot_free(struct rd_sysroot *sr)
 	if (!sr)
 		return NULL;
 	rd_guard_free(sr->guard);
+	rd_memo_free(sr->memo);
 	rd_sysroot_overlay_clear(sr);
 	rd_manifest_free(sr->manifest);
 	rd_user_clear(&sr->user);
@@ -169,6 +171,13 @@ static int record(const struct rd_sysroot *sr, char what, const char *path, int 
 void rd_sysroot_record(struct rd_sysroot *sr, struct rd_recorder *rec)
 {
 	sr->recorder = rec;
+}
+
+void rd_sysroot_remember(struct rd_sysroot *sr, bool on)
+{
+	sr->memo = rd_memo_free(sr->memo);
+	if (on && !sr->live)
+		sr->memo = rd_memo_new(sr->fd);
 }
 
 uint64_t rd_sysroot_bytes_read(const struct rd_sysroot *sr)

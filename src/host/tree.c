@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "memo.h"
 #include "sysroot-internal.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -22,6 +23,8 @@
 #define TRIES_MAX 64
 /* More names than any folder has that is worth listing. */
 #define NAMES_MAX ((size_t)1 << 18)
+/* A listing of more names than this is not kept. */
+#define NAMES_KEPT 4096
 
 static int kernel_open(struct rd_sysroot *sr, const char *path, int flags)
 {
@@ -123,11 +126,25 @@ static int read_link(void *ctx, const char *path, char **ret)
 	return fd < 0 ? fd : link_text(fd, ret);
 }
 
+/* What the memo says, or -EXDEV where it has nothing to say. */
+static int recall(struct rd_sysroot *sr, const char *path, unsigned flags, struct rd_place **ret)
+{
+	bool process = sr->process >= 0 && rd_str_has_prefix(path, "/proc/self");
+
+	return sr->memo && !process ? rd_memo_walk(sr->memo, path, flags, ret) : -EXDEV;
+}
+
 int rd_tree_walk(struct rd_sysroot *sr, const char *path, unsigned flags, char **ret)
 {
 	static const struct rd_walk_ops ops = { lookup, read_link };
+	struct rd_place *place;
+	int r = recall(sr, path, flags, &place);
 
-	return rd_walk(&ops, sr, path, flags, ret);
+	if (r == -EXDEV)
+		return rd_walk(&ops, sr, path, flags, ret);
+	if (r == 0)
+		*ret = rd_xstrdup(*place->path ? place->path : "/");
+	return r;
 }
 
 static int walked_open(struct rd_sysroot *sr, const char *path, int flags)
@@ -162,16 +179,37 @@ int rd_tree_open(struct rd_sysroot *sr, const char *path, int flags)
 int rd_tree_stat(struct rd_sysroot *sr, const char *path, bool nofollow, struct stat *st)
 {
 	rd_auto_close int fd = -1;
+	struct rd_place *place;
+	int r;
 
 	if (sr->live) {
 		if ((nofollow ? lstat(path, st) : stat(path, st)) < 0)
 			return -errno;
 		return 0;
 	}
+	r = recall(sr, path, nofollow ? RD_WALK_NOFOLLOW : 0, &place);
+	if (r == 0)
+		*st = place->st;
+	if (r != -EXDEV)
+		return r;
 	fd = rd_tree_open(sr, path, O_PATH | (nofollow ? O_NOFOLLOW : 0));
 	if (fd < 0)
 		return fd;
 	return fstat(fd, st) < 0 ? -errno : 0;
+}
+
+/* By the memo where it knows the way, and again by the kernel where the way has changed since. */
+static int open_known(struct rd_sysroot *sr, const char *path, int flags)
+{
+	struct rd_place *place;
+
+	if (recall(sr, path, 0, &place) == 0) {
+		int fd = rd_memo_open(sr->memo, place, flags);
+
+		if (fd != -ELOOP && fd != -ENOTDIR && fd != -ENOENT && fd != -EXDEV)
+			return fd;
+	}
+	return rd_tree_open(sr, path, flags);
 }
 
 /*
@@ -187,7 +225,7 @@ int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 		return r;
 	if (!S_ISREG(before.st_mode))
 		return S_ISDIR(before.st_mode) ? -EISDIR : -EINVAL;
-	fd = rd_tree_open(sr, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	fd = open_known(sr, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, st) < 0)
@@ -201,44 +239,70 @@ int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 	return fd;
 }
 
-static int read_names(DIR *dir, struct rd_strv *ret)
+static int read_names(int fd, struct rd_strv *ret)
 {
-	struct dirent *entry;
+	char block[32768] __attribute__((aligned(__alignof__(struct dirent64))));
+	ssize_t n;
 
-	for (errno = 0; (entry = readdir(dir)); errno = 0) {
-		if (rd_streq(entry->d_name, ".") || rd_streq(entry->d_name, ".."))
-			continue;
-		if (ret->n == NAMES_MAX)
-			return -EFBIG;
-		rd_strv_push(ret, entry->d_name);
+	while ((n = getdents64(fd, block, sizeof(block))) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(block + at);
+
+			at += entry->d_reclen;
+			if (rd_streq(entry->d_name, ".") || rd_streq(entry->d_name, ".."))
+				continue;
+			if (ret->n == NAMES_MAX)
+				return -EFBIG;
+			rd_strv_push(ret, entry->d_name);
+		}
 	}
-	return -errno;
+	return n < 0 ? -errno : 0;
 }
 
-int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
+static int list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
 {
-	int fd, r;
-	DIR *dir;
+	rd_auto_close int fd = open_known(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	int r = fd < 0 ? fd : read_names(fd, ret);
 
-	fd = rd_tree_open(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	if (fd < 0)
-		return fd;
-	dir = fdopendir(fd);
-	if (!dir) {
-		r = -errno;
-		close(fd);
-		return r;
-	}
-	r = read_names(dir, ret);
-	closedir(dir);
 	if (r < 0)
 		rd_strv_clear(ret);
 	return r;
 }
 
+int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
+{
+	struct rd_place *place;
+	int r = recall(sr, path, 0, &place);
+
+	if (r == -EXDEV)
+		return list(sr, path, ret);
+	if (r < 0)
+		return r;
+	if (place->listed) {
+		rd_strv_add_all(ret, &place->names);
+		return 0;
+	}
+	r = list(sr, path, ret);
+	if (r == 0 && ret->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0) {
+		rd_strv_add_all(&place->names, ret);
+		place->listed = true;
+	}
+	return r;
+}
+
 int rd_tree_readlink(struct rd_sysroot *sr, const char *path, char **ret)
 {
-	rd_auto_close int fd = rd_tree_open(sr, path, O_PATH | O_NOFOLLOW);
+	rd_auto_close int fd = -1;
+	struct rd_place *place;
+	const char *text;
+	int r = recall(sr, path, RD_WALK_NOFOLLOW, &place);
 
+	if (r == 0)
+		r = rd_memo_link(sr->memo, place, &text);
+	if (r == 0)
+		*ret = rd_xstrdup(text);
+	if (r != -EXDEV)
+		return r;
+	fd = rd_tree_open(sr, path, O_PATH | O_NOFOLLOW);
 	return fd < 0 ? fd : link_text(fd, ret);
 }

@@ -39,6 +39,12 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+void rd_strv_add_all(struct rd_strv *sv, const struct rd_strv *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		rd_strv_push(sv, from->v[i]);
+}
+
 void rd_strv_sort(struct rd_strv *sv)
 {
 	if (sv->n > 1)

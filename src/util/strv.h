@@ -22,6 +22,8 @@ void rd_strv_push_take(struct rd_strv *sv, char *s);
 void rd_strv_pushf(struct rd_strv *sv, const char *format, ...) RD_PRINTF(2, 3);
 /* Adds it only where it is not there. */
 void rd_strv_push_unique(struct rd_strv *sv, const char *s);
+/* Copies of all strings of @from. */
+void rd_strv_add_all(struct rd_strv *sv, const struct rd_strv *from);
 void rd_strv_sort(struct rd_strv *sv); /* by bytes */
 bool rd_strv_has(const struct rd_strv *sv, const char *s);
 /* Pieces of @text between any of @separators; empty pieces only where @keep_empty. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -660,7 +661,7 @@ static int refuse_openat2(unsigned error)
 	return syscall(SYS_openat2, -1, "", NULL, 0) < 0 && errno == (int)error ? 0 : -1;
 }
 
-static char *describe_all(const char *dir)
+static char *describe_all(const char *dir, unsigned remembered)
 {
 	static const char *const paths[] = {
 		"/",
@@ -713,15 +714,20 @@ static char *describe_all(const char *dir)
 	struct rd_strbuf all = RD_STRBUF_INIT;
 	struct rd_sysroot *sr = scratch_open(dir);
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		describe(sr, paths[i], &all);
+	rd_sysroot_remember(sr, remembered);
+	/* Of several rounds the last one counts: then all has been seen before. */
+	for (unsigned round = 0; round == 0 || round < remembered; round++) {
+		rd_strbuf_truncate(&all, 0);
+		for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+			describe(sr, paths[i], &all);
+	}
 	rd_sysroot_free(sr);
 	return rd_strbuf_detach(&all);
 }
 
 static void walked(const char *dir, unsigned error)
 {
-	char *expect = describe_all(dir), *got;
+	char *expect = describe_all(dir, 0), *got;
 	int status;
 	pid_t pid;
 
@@ -731,7 +737,7 @@ static void walked(const char *dir, unsigned error)
 	if (pid == 0) {
 		if (refuse_openat2(error) < 0)
 			_exit(SKIPPED);
-		got = describe_all(dir);
+		got = describe_all(dir, 0);
 		if (strcmp(got, expect) != 0)
 			fprintf(stderr, "kernel:\n%s\nwalker:\n%s\n", expect, got);
 		_exit(strcmp(got, expect) != 0);
@@ -794,6 +800,105 @@ static void where_openat2_is_not_permitted_every_answer_is_the_same(void **state
 static void where_openat2_is_too_old_every_answer_is_the_same(void **state)
 {
 	walked(*state, EINVAL);
+}
+
+static void what_is_remembered_is_answered_the_same(void **state)
+{
+	char *expect = describe_all(*state, 0);
+
+	for (unsigned rounds = 1; rounds <= 2; rounds++) {
+		char *got = describe_all(*state, rounds);
+
+		assert_string_equal(got, expect);
+		free(got);
+	}
+	free(expect);
+}
+
+static void remembering_takes_few_descriptors(void **state)
+{
+	char *expect = describe_all(*state, 0), *got;
+	struct rlimit limit, few = { 16, 16 };
+	int fds[16], n = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few.rlim_max = limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	got = describe_all(*state, 2);
+	assert_string_equal(got, expect);
+	while (n < 16 && (fds[n] = dup(0)) >= 0)
+		n++;
+	/* None was left open. */
+	assert_true(n >= 8);
+	while (n)
+		close(fds[--n]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	free(expect);
+	free(got);
+}
+
+static void what_is_remembered_can_be_forgotten(void **state)
+{
+	struct rd_sysroot *sr;
+
+	scratch_file(*state, "/old/file", "old");
+	sr = scratch_open(*state);
+	rd_sysroot_remember(sr, true);
+	reads(sr, "/old/file", "old");
+	lists(sr, "/old", "file");
+	assert_int_equal(rd_sysroot_exists(sr, "/old/new"), 0);
+	scratch_file(*state, "/old/new", "new");
+	/* One picture of the host, as it was. */
+	lists(sr, "/old", "file");
+	assert_int_equal(rd_sysroot_exists(sr, "/old/new"), 0);
+	rd_sysroot_remember(sr, false);
+	lists(sr, "/old", "file new");
+	reads(sr, "/old/new", "new");
+	rd_sysroot_free(sr);
+}
+
+static void what_changes_while_it_is_remembered_leads_nowhere_outside(void **state)
+{
+	char *from, *to;
+	struct rd_sysroot *sr;
+
+	scratch_file(*state, "/a/b/c", "inside");
+	scratch_file(*state, "/etc/hostname", "ours");
+	scratch_file(*state, "/etc/passwd", "file");
+	sr = scratch_open(*state);
+	rd_sysroot_remember(sr, true);
+	assert_int_equal(rd_sysroot_exists(sr, "/a/b"), 1);
+	assert_int_equal(rd_sysroot_exists(sr, "/a/b/hostname"), 0);
+	assert_int_equal(rd_sysroot_exists(sr, "/etc/passwd"), 1);
+	/* A folder and a file become links to what the host has at these places. */
+	from = strdup(scratch_path(*state, "/etc/passwd"));
+	assert_int_equal(unlink(from), 0);
+	scratch_link(*state, "/etc/passwd", "/etc/hostname");
+	free(from);
+	from = strdup(scratch_path(*state, "/a/b"));
+	to = strdup(scratch_path(*state, "/a/was"));
+	assert_int_equal(rename(from, to), 0);
+	scratch_link(*state, "/a/b", "/etc");
+	reads(sr, "/etc/passwd", "ours");
+	read_fails(sr, "/a/b/hostname", -ENOENT);
+	rd_sysroot_free(sr);
+	free(from);
+	free(to);
+}
+
+static void a_folder_that_becomes_a_link_is_found_by_the_kernel(void **state)
+{
+	struct rd_sysroot *sr;
+
+	scratch_dir(*state, "/a");
+	scratch_file(*state, "/etc/hostname", "ours");
+	sr = scratch_open(*state);
+	rd_sysroot_remember(sr, true);
+	assert_int_equal(rd_sysroot_exists(sr, "/a"), 1);
+	assert_int_equal(rmdir(scratch_path(*state, "/a")), 0);
+	scratch_link(*state, "/a", "/etc");
+	reads(sr, "/a/hostname", "ours");
+	rd_sysroot_free(sr);
 }
 
 /* ---- users ---- */
@@ -1016,6 +1121,11 @@ int main(void)
 		ON_LINKS(without_openat2_every_answer_is_the_same),
 		ON_LINKS(where_openat2_is_not_permitted_every_answer_is_the_same),
 		ON_LINKS(where_openat2_is_too_old_every_answer_is_the_same),
+		ON_LINKS(what_is_remembered_is_answered_the_same),
+		ON_LINKS(remembering_takes_few_descriptors),
+		ON_TREE(what_is_remembered_can_be_forgotten),
+		ON_TREE(what_changes_while_it_is_remembered_leads_nowhere_outside),
+		ON_TREE(a_folder_that_becomes_a_link_is_found_by_the_kernel),
 		ON_TREE(another_user_is_found_in_the_files_of_the_root),
 		cmocka_unit_test(acls_of_the_kernel_are_bounded),
 		ON_TREE(every_access_is_recorded_with_its_answer),

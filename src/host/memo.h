@@ -1,0 +1,43 @@
+/*
+ * What the way through a tree was found to be, kept while the tree is examined: each folder is opened once, each name asked for
+ * once. One examination is one picture of a host; what changes meanwhile is seen by nobody or by the next one.
+ */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "rocm-doctor/macros.h"
+#include "util/strv.h"
+
+struct rd_memo;
+
+/* One name in the tree, there or not. */
+struct rd_place {
+	struct rd_place *parent, *next; /* NULL: the root; in the bucket */
+	char *path;                     /* without links; "" is the root */
+	size_t name_at;                 /* where the name begins in it */
+	int type;                       /* enum rd_walk_type, -errno, or not asked yet */
+	int fd;                         /* of a folder while it is open, else -1 */
+	struct stat st;
+	char *link;
+	struct rd_strv names;
+	bool listed;
+};
+
+/* @fd: of the root, borrowed. */
+struct rd_memo *rd_memo_new(int fd);
+struct rd_memo *rd_memo_free(struct rd_memo *m);
+
+/*
+ * rd_memo_walk - resolve @path as rd_walk does, with the same @flags
+ * @ret: valid until the next walk
+ *
+ * Returns 0, the errors of rd_walk, or -EXDEV where the kernel has to be asked: a link of /proc is on the way, which only it can
+ * follow, or refuse; or a folder was replaced meanwhile.
+ */
+int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_place **ret) RD_MUST_CHECK;
+
+/* Opens what stands there; never a link. */
+int rd_memo_open(struct rd_memo *m, struct rd_place *place, int flags) RD_MUST_CHECK;
+/* The text of a link; -EINVAL for anything else. */
+int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret) RD_MUST_CHECK;

@@ -63,12 +63,18 @@ static bool comes_with_distribution(struct rd_sysroot *sr, const char *name)
 		{ "debian", "update-grub" },
 		{ "debian", "update-initramfs" },
 		{ "debian", "update-alternatives" },
+		{ "debian", "systemctl" },
+		{ "debian", "udevadm" },
 		{ "fedora", "grubby" },
 		{ "fedora", "dracut" },
 		{ "fedora", "alternatives" },
+		{ "fedora", "systemctl" },
+		{ "fedora", "udevadm" },
 		{ "suse", "grub2-mkconfig" },
 		{ "suse", "dracut" },
 		{ "suse", "update-alternatives" },
+		{ "suse", "systemctl" },
+		{ "suse", "udevadm" },
 	};
 	const char *family;
 
@@ -97,6 +103,25 @@ const char *fix_first_program(struct rd_sysroot *sr, const char *const names[])
 		if (fix_has_program(sr, *names))
 			return *names;
 	return NULL;
+}
+
+bool fix_runs_systemd(struct rd_sysroot *sr)
+{
+	/* What sd_booted() looks at. */
+	if (rd_sysroot_is_live(sr))
+		return rd_sysroot_exists(sr, "/run/systemd/system") == 1;
+	return fix_has_program(sr, "systemctl") || rd_sysroot_exists(sr, "/etc/systemd/system") == 1;
+}
+
+bool fix_runs_udev(struct rd_sysroot *sr)
+{
+	return rd_sysroot_is_live(sr) ? rd_sysroot_exists(sr, "/run/udev/control") == 1 : fix_has_program(sr, "udevadm");
+}
+
+void fix_reload_systemd(struct rd_step *step, struct rd_sysroot *sr)
+{
+	if (fix_runs_systemd(sr))
+		rd_step_refresh(step, (const char *const[]){ "systemctl", "daemon-reload", NULL });
 }
 
 int fix_read(struct rd_sysroot *sr, char **ret, const char *path, struct rd_error *err)

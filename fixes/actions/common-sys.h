@@ -28,6 +28,16 @@ bool fix_has_program(struct rd_sysroot *sr, const char *name);
 const char *fix_first_program(struct rd_sysroot *sr, const char *const names[]);
 
 /*
+ * Does systemd, or udevd, run here? Their programs fail in a container that has them and is not theirs. Of a tree, does it have
+ * the program?
+ */
+bool fix_runs_systemd(struct rd_sysroot *sr);
+bool fix_runs_udev(struct rd_sysroot *sr);
+
+/* Have systemd read its units again, where it runs: else it will, when it starts. */
+void fix_reload_systemd(struct rd_step *step, struct rd_sysroot *sr);
+
+/*
  * fix_read - the text of a file that is to be edited; the caller frees
  *
  * Returns 0, with NULL where there is no such file; else -EOPNOTSUPP with the reason: it cannot be read, is no text, or

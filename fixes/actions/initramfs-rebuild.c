@@ -5,51 +5,67 @@
  * nothing to do.
  */
 
+#include "common-boot.h"
 #include "common-sys.h"
 #include "rocm-doctor/action.h"
-#include "rocm-doctor/error.h"
-#include "rocm-doctor/facts.h"
 #include "rocm-doctor/sysroot.h"
-#include "util/str.h"
+#include "util/cleanup.h"
+#include "util/strv.h"
+#include "util/xalloc.h"
 
-/* By any of the names that distributions give it. */
-static bool has_image(struct rd_sysroot *sr, const char *kernel)
+/* By any of the names that distributions give it; NULL: there is none. Caller frees. */
+static char *image_of(struct rd_sysroot *sr, const char *kernel)
 {
-	return rd_sysroot_existsf(sr, "/boot/initrd.img-%s", kernel) != 0 ||
-	       rd_sysroot_existsf(sr, "/boot/initramfs-%s.img", kernel) != 0 ||
-	       rd_sysroot_existsf(sr, "/boot/initrd-%s", kernel) != 0;
+	static const char *const parts[][2] = { { "initrd.img-", "" }, { "initramfs-", ".img" }, { "initrd-", "" } };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(parts); i++) {
+		rd_auto_free char *path = rd_xasprintf("/boot/%s%s%s", parts[i][0], kernel, parts[i][1]);
+
+		if (rd_sysroot_exists(sr, path) != 0)
+			return rd_steal(path);
+	}
+	return NULL;
 }
 
 static int rebuild(struct rd_step *step, struct rd_sysroot *sr, const char *kernel, struct rd_error *err)
 {
-	int r = rd_arg_check_name(kernel, err);
+	rd_auto_free char *image = image_of(sr, kernel);
 
-	if (r < 0)
-		return r;
-	if (!has_image(sr, kernel))
-		return 0;
-	rd_step_describe(step, "rebuild the initramfs");
-	if (fix_has_program(sr, "update-initramfs"))
+	/* What hangs on it copies the new one to where the firmware reads. */
+	if (image && fix_has_program(sr, "update-initramfs"))
 		rd_step_renew(step, (const char *const[]){ "update-initramfs", "-u", "-k", kernel, NULL });
-	else if (fix_has_program(sr, "dracut"))
-		rd_step_renew(step, (const char *const[]){ "dracut", "--force", "--kver", kernel, NULL });
-	else
-		return fix_unable(err, "neither update-initramfs nor dracut is here to rebuild the initramfs of %s", kernel);
+	else if (boot_is_copied(sr, kernel))
+		return boot_install(step, sr, kernel, rd_step_renew, err);
+	/* Left to itself dracut may choose another file than the one that is booted. */
+	else if (image && fix_has_program(sr, "dracut"))
+		rd_step_renew(step, (const char *const[]){ "dracut", "--force", image, kernel, NULL });
+	else if (image)
+		return fix_unable(err, "neither update-initramfs nor dracut is here to rebuild '%s'", image);
 	return 0;
+}
+
+/* Arch names images by package and not by release; its presets know them all. */
+static bool has_presets(struct rd_sysroot *sr)
+{
+	rd_auto_strv struct rd_strv presets = RD_STRV_INIT;
+
+	return fix_has_program(sr, "mkinitcpio") && rd_sysroot_glob(sr, &presets, "/etc/mkinitcpio.d/*.preset") == 0 &&
+	       presets.n;
 }
 
 static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
 {
-	const struct rd_fact *facts = rd_step_facts(step);
-	const char *newest = rd_fact_get_str(facts, "kernel.newest");
-	const struct rd_uname *un;
-	int r = rd_sysroot_uname(sr, &un);
+	rd_auto_strv struct rd_strv kernels = RD_STRV_INIT;
+	int r = 0;
 
-	if (r < 0)
-		return fix_unable(err, "the release of the running kernel is not known: %s", rd_strerror(r));
-	r = rebuild(step, sr, un->release, err);
-	if (r == 0 && *newest && !rd_streq(newest, un->release))
-		r = rebuild(step, sr, newest, err);
+	rd_step_describe(step, "rebuild the initramfs");
+	if (has_presets(sr)) {
+		rd_step_renew(step, (const char *const[]){ "mkinitcpio", "-P", NULL });
+		return 0;
+	}
+	r = boot_kernels(step, sr, &kernels, err);
+	for (size_t i = 0; i < kernels.n && r == 0; i++)
+		r = rebuild(step, sr, kernels.v[i], err);
 	return r;
 }
 

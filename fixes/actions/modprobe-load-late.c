@@ -39,7 +39,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	r = fix_add_line(step, sr, conf, "", line, err);
 	rd_step_write(step, path, text, 0644);
 	rd_step_link(step, wants, path);
-	rd_step_refresh(step, (const char *const[]){ "systemctl", "daemon-reload", NULL });
+	fix_reload_systemd(step, sr);
 	return r;
 }
 

@@ -10,9 +10,10 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	rd_auto_free char *unit = NULL;
 	int r = fix_unit(&unit, rd_step_arg(step, "unit"), err);
 
-	(void)sr;
 	if (r < 0)
 		return r;
+	if (!fix_runs_systemd(sr))
+		return fix_unable(err, "systemd does not run here; restart %s where it runs", unit);
 	rd_step_describe(step, "restart %s", unit);
 	rd_step_renew(step, (const char *const[]){ "systemctl", "try-restart", unit, NULL });
 	return 0;

@@ -27,7 +27,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	line = rd_xasprintf("Environment=%s=%s", name, value);
 	rd_step_describe(step, "start %s with %s=%s", unit, name, value);
 	r = fix_add_line(step, sr, path, "[Service]\n", line, err);
-	rd_step_refresh(step, (const char *const[]){ "systemctl", "daemon-reload", NULL });
+	fix_reload_systemd(step, sr);
 	return r;
 }
 

@@ -19,7 +19,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	line = rd_xasprintf("After=%s", after);
 	rd_step_describe(step, "start %s after %s", unit, after);
 	r = fix_add_line(step, sr, path, "[Unit]\n", line, err);
-	rd_step_refresh(step, (const char *const[]){ "systemctl", "daemon-reload", NULL });
+	fix_reload_systemd(step, sr);
 	return r;
 }
 

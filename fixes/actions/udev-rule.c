@@ -42,6 +42,8 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 
 	if (r < 0)
 		return r;
+	if (!fix_runs_udev(sr))
+		return fix_unable(err, "udevd does not run here; a container's nodes are those of its host");
 	text = rd_xasprintf(FIX_HEADER "KERNEL==\"kfd\", GROUP=\"%s\", MODE=\"%s\"\n"
 	                               "SUBSYSTEM==\"drm\", KERNEL==\"renderD*\", GROUP=\"%s\", MODE=\"%s\"\n",
 	                    group, mode, group, mode);

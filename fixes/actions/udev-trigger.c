@@ -1,12 +1,13 @@
 /* Let udev set owner and mode of the GPU nodes once more, as its rules say. */
 
+#include "common-sys.h"
 #include "rocm-doctor/action.h"
 #include "rocm-doctor/sysroot.h"
 
 static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
 {
-	(void)sr;
-	(void)err;
+	if (!fix_runs_udev(sr))
+		return fix_unable(err, "udevd does not run here; a container's nodes are those of its host");
 	rd_step_renew(step,
 	              (const char *const[]){ "udevadm", "trigger", "--subsystem-match=kfd", "--subsystem-match=drm", NULL });
 	rd_step_renew(step, (const char *const[]){ "udevadm", "settle", NULL });

@@ -78,12 +78,12 @@ char *rd_host_headline(const struct rd_fact *facts)
 {
 	rd_auto_strbuf struct rd_strbuf gpus = RD_STRBUF_INIT;
 	struct rd_strbuf sb = RD_STRBUF_INIT;
-	const char *id = rd_fact_get_str(facts, "host.os.id");
+	const char *id = rd_fact_get_str(facts, "host.os.id"), *release = rd_fact_get_str(facts, "host.os.version_id");
 	const char *kernel = rd_fact_get_str(facts, "host.kernel.release");
 	const char *user = rd_fact_get_str(facts, "host.user.name");
 
 	if (*id)
-		rd_strbuf_addf(&sb, "%s %s", id, rd_fact_get_str(facts, "host.os.version_id"));
+		rd_strbuf_addf(&sb, "%s%s%s", id, *release ? " " : "", release);
 	else
 		rd_strbuf_add(&sb, "unknown system");
 	if (*kernel)

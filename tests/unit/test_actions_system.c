@@ -281,7 +281,7 @@ static void a_module_is_loaded_now_at_boot_or_late(void **state)
 		  .effects = "" },
 		{ "modprobe.load-late",
 		  { "module", "amdgpu" },
-		  { { "etc/systemd/system/", "" } },
+		  { DEBIAN, { "etc/systemd/system/", "" } },
 		  .effects = D "rocm-doctor-amdgpu-late.conf\n" NEW "+blacklist amdgpu\n"
 		               "/etc/systemd/system/rocm-doctor-amdgpu-late.service\n" NEW "+[Unit]\n"
 		               "+Description=Load amdgpu when the system is up\n+After=basic.target\n+\n+[Service]\n"
@@ -376,6 +376,72 @@ static void words_of_the_kernel_command_line_come_and_go(void **state)
 	HOLD(rows);
 }
 
+#define OLD "ttm.pages_limit=100"
+#define LESS "ttm.pages_limit=200"
+
+static void another_value_of_a_parameter_gives_way(void **state)
+{
+	static const struct row rows[] = {
+		{ "kernel-cmdline.add",
+		  { "word", LESS },
+		  { DEBIAN, { GRUB, "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet " OLD "\"\n" } },
+		  .effects = "/etc/default/grub\n-GRUB_CMDLINE_LINUX_DEFAULT=\"quiet " OLD "\"\n"
+		             "+# rocm-doctor: GRUB_CMDLINE_LINUX_DEFAULT=\"quiet " OLD "\"\n"
+		             "+GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n"
+		             "/etc/default/grub.d/zz-rocm-doctor.cfg\n" NEW "+GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX " LESS
+		             "\"\n* update-grub\n" },
+		{ "kernel-cmdline.add",
+		  { "word", LESS },
+		  { FEDORA, { "boot/loader/entries/a.conf", "options ro " OLD " quiet\n" } },
+		  .effects = "$ grubby --update-kernel=ALL --remove-args=" OLD " --args=" LESS "\n"
+		             "< grubby --update-kernel=ALL --remove-args=" LESS " --args=" OLD "\n" },
+		{ "kernel-cmdline.add",
+		  { "word", LESS },
+		  { { "usr/bin/kernel-install", "" },
+		    { "boot/vmlinuz-6.8.0-60-generic", "" },
+		    { "etc/kernel/cmdline", OLD " ro\n" } },
+		  .effects = "/etc/kernel/cmdline\n-" OLD " ro\n+ro " LESS "\n"
+		             "* kernel-install add 6.8.0-60-generic /boot/vmlinuz-6.8.0-60-generic\n" },
+		{ "kernel-cmdline.add",
+		  { "word", LESS },
+		  { { "boot/loader/entries/a.conf", "linux /l\noptions " OLD " ro\noptions quiet\n" } },
+		  .effects = "/boot/loader/entries/a.conf\n-options " OLD " ro\n+options ro " LESS "\n" },
+	};
+
+	(void)state;
+	HOLD(rows);
+}
+
+static void boot_entries_that_nothing_makes_are_edited(void **state)
+{
+	static const struct row rows[] = {
+		{ "kernel-cmdline.add",
+		  { "word", "iommu=pt" },
+		  { { "boot/loader/entries/arch.conf", "title Arch\nlinux /vmlinuz-linux\noptions root=LABEL=x rw" },
+		    { "boot/loader/entries/memtest.conf", "title Memtest\nefi /memtest.efi\noptions x\n" },
+		    { "efi/loader/entries/b.conf", "linux\t/b\noptions\tiommu=pt\noptions\trw\n" } },
+		  .effects = "/boot/loader/entries/arch.conf\n-options root=LABEL=x rw\n\\ No newline at end of file\n"
+		             "+options root=LABEL=x rw iommu=pt\n\\ No newline at end of file\n" },
+		{ "kernel-cmdline.remove",
+		  { "word", "nomodeset" },
+		  { { "boot/efi/loader/entries/a.conf", "linux /a\noptions nomodeset quiet\noptions rw nomodeset\n" },
+		    { "boot/efi/loader/entries/b.conf", "linux /b\noptions quiet xnomodeset\n" } },
+		  .effects = "/boot/efi/loader/entries/a.conf\n-options nomodeset quiet\n-options rw nomodeset\n"
+		             "+options quiet\n+options rw\n" },
+	};
+	static const struct row bad[] = {
+		{ "kernel-cmdline.add",
+		  { "word", "iommu=pt" },
+		  { { "boot/loader/entries/a.conf", "title Memtest\nefi /memtest.efi\n" } },
+		  .error = -EOPNOTSUPP,
+		  .refusal = "no boot entry has a line of options" },
+	};
+
+	(void)state;
+	HOLD(rows);
+	REFUSE(bad);
+}
+
 static void a_command_line_of_which_nobody_knows_is_left_to_a_person(void **state)
 {
 	static const struct row rows[] = {
@@ -421,7 +487,26 @@ static void the_initramfs_of_the_kernels_that_matter_is_built_anew(void **state)
 		{ "initramfs.rebuild",
 		  { NULL },
 		  { FEDORA, { "boot/initramfs-6.8.0-60-generic.img", "" } },
-		  .effects = "* dracut --force --kver 6.8.0-60-generic\n" },
+		  .effects = "* dracut --force /boot/initramfs-6.8.0-60-generic.img 6.8.0-60-generic\n" },
+		/* kernel-install makes the copy that is booted, and has the generators make what it copies. */
+		{ "initramfs.rebuild",
+		  { NULL },
+		  { { "usr/bin/kernel-install", "" },
+		    { "usr/bin/dracut", "" },
+		    { "usr/lib/modules/6.8.0-60-generic/vmlinuz", "" },
+		    { "efi/0123456789abcdef/6.8.0-60-generic/linux", "" },
+		    { "boot/initrd.img-6.8.0-60-generic", "" } },
+		  .effects = "* kernel-install add 6.8.0-60-generic /usr/lib/modules/6.8.0-60-generic/vmlinuz\n" },
+		{ "initramfs.rebuild",
+		  { NULL },
+		  { { "usr/bin/kernel-install", "" },
+		    { "boot/vmlinuz-6.8.0-60-generic", "" },
+		    { "boot/efi/EFI/Linux/0123456789abcdef-6.8.0-60-generic.efi", "" } },
+		  .effects = "* kernel-install add 6.8.0-60-generic /boot/vmlinuz-6.8.0-60-generic\n" },
+		{ "initramfs.rebuild",
+		  { NULL },
+		  { { "usr/bin/mkinitcpio", "" }, { "etc/mkinitcpio.d/linux.preset", "" } },
+		  .effects = "* mkinitcpio -P\n" },
 		{ "initramfs.rebuild", { NULL }, { DEBIAN, { "boot/vmlinuz", "" } }, .effects = "" },
 	};
 
@@ -443,7 +528,7 @@ static void users_join_the_groups_that_they_are_not_in(void **state)
 		  { "user", "ollama", "groups", "render,video", "service", "ollama.service" },
 		  { { "etc/passwd", "ollama:x:998:44::/:/bin/false\n" }, { "etc/group", "render:x:992:x\nvideo:x:44:\n" } },
 		  .effects = "$ gpasswd -a ollama render\n< gpasswd -d ollama render\n" },
-		{ "service.restart", { "unit", "ollama" }, .effects = "* systemctl try-restart ollama.service\n" },
+		{ "service.restart", { "unit", "ollama" }, { DEBIAN }, .effects = "* systemctl try-restart ollama.service\n" },
 	};
 	static const struct row bad[] = {
 		{ "group.add-member",
@@ -451,6 +536,10 @@ static void users_join_the_groups_that_they_are_not_in(void **state)
 		  { { "etc/group", "video:x:44:\n" } },
 		  .error = -EOPNOTSUPP,
 		  .refusal = "group 'render' is not in /etc/group" },
+		{ "service.restart",
+		  { "unit", "ollama" },
+		  .error = -EOPNOTSUPP,
+		  .refusal = "restart ollama.service where it runs" },
 	};
 
 	(void)state;
@@ -465,12 +554,12 @@ static void nodes_get_owner_and_mode_from_udev(void **state)
 	static const struct row rows[] = {
 		{ "udev.rule",
 		  { "group", "render", "mode", "0660" },
-		  { { "etc/group", "root:x:0:\nrender:x:992:\n" } },
+		  { FEDORA, { "etc/group", "root:x:0:\nrender:x:992:\n" } },
 		  .effects = "/etc/udev/rules.d/99-rocm-doctor-amdgpu.rules\n" NEW
 		             "+KERNEL==\"kfd\", GROUP=\"render\", MODE=\"0660\"\n"
 		             "+SUBSYSTEM==\"drm\", KERNEL==\"renderD*\", GROUP=\"render\", MODE=\"0660\"\n"
 		             "* udevadm control --reload\n" UDEVADM },
-		{ "udev.trigger", { NULL }, .effects = UDEVADM },
+		{ "udev.trigger", { NULL }, { DEBIAN }, .effects = UDEVADM },
 		{ "device.make-node",
 		  { "path", "/dev/kfd" },
 		  { { "sys/class/kfd/kfd/dev", "241:0\n" }, { "dev/null", "" } },
@@ -487,6 +576,12 @@ static void nodes_get_owner_and_mode_from_udev(void **state)
 		  .error = -EOPNOTSUPP,
 		  .refusal = "no group 'render'" },
 		{ "udev.rule", { "group", "render", "mode", "0777" }, .error = -EINVAL },
+		{ "udev.rule",
+		  { "group", "render", "mode", "0660" },
+		  { { "etc/group", "render:x:1:\n" } },
+		  .error = -EOPNOTSUPP,
+		  .refusal = "udevd does not run here" },
+		{ "udev.trigger", { NULL }, .error = -EOPNOTSUPP, .refusal = "udevd does not run here" },
 		{ "device.make-node", { "path", "/dev/sda" }, .error = -EINVAL },
 		{ "device.make-node", { "path", "/dev/dri/renderD128/../sda" }, .error = -EINVAL },
 		{ "device.make-node", { "path", "/dev/kfd" }, .error = -EOPNOTSUPP, .refusal = "has no device" },
@@ -601,12 +696,13 @@ static void variables_are_changed_where_they_are_set(void **state)
 		  .flags = RD_ACTION_LOGIN },
 		{ "systemd.environment",
 		  { "unit", "ollama.service", "name", "HSA_OVERRIDE_GFX_VERSION", "value", "10.3.0" },
+		  { DEBIAN },
 		  .effects = "/etc/systemd/system/ollama.service.d/rocm-doctor-environment.conf\n" NEW
 		             "+[Service]\n+Environment=HSA_OVERRIDE_GFX_VERSION=10.3.0\n* systemctl daemon-reload\n" },
 		{ "systemd.order",
 		  { "unit", "ollama", "after", "systemd-modules-load" },
 		  .effects = "/etc/systemd/system/ollama.service.d/rocm-doctor-order.conf\n" NEW
-		             "+[Unit]\n+After=systemd-modules-load.service\n* systemctl daemon-reload\n" },
+		             "+[Unit]\n+After=systemd-modules-load.service\n" },
 	};
 
 	(void)state;
@@ -834,6 +930,8 @@ int main(void)
 		cmocka_unit_test(a_blacklisted_module_loads_again),
 		cmocka_unit_test(a_module_is_loaded_now_at_boot_or_late),
 		cmocka_unit_test(words_of_the_kernel_command_line_come_and_go),
+		cmocka_unit_test(another_value_of_a_parameter_gives_way),
+		cmocka_unit_test(boot_entries_that_nothing_makes_are_edited),
 		cmocka_unit_test(a_command_line_of_which_nobody_knows_is_left_to_a_person),
 		cmocka_unit_test(the_initramfs_of_the_kernels_that_matter_is_built_anew),
 		cmocka_unit_test(users_join_the_groups_that_they_are_not_in),

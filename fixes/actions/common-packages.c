@@ -18,7 +18,6 @@
 #include "util/xalloc.h"
 
 #define STATUS_PATH "/var/lib/dpkg/status"
-#define LISTS_DIR "/var/lib/apt/lists"
 
 static bool exists(struct rd_sysroot *sr, const char *path)
 {
@@ -214,105 +213,6 @@ const char *pkg_installed_version(const struct pkg_set *set, const char *name)
 	const struct pkg *p = pkg_find(set, name);
 
 	return p && p->installed ? p->version : NULL;
-}
-
-/* ------------------------------------------------------------ apt's lists */
-
-void pkg_candidates_clear(struct pkg_candidates *c)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		free(c->v[i].name);
-		free(c->v[i].version);
-		free(c->v[i].list);
-	}
-	free(c->v);
-	*c = (struct pkg_candidates)PKG_CANDIDATES_INIT;
-}
-
-struct list_reader {
-	const struct rd_strv *names;
-	struct pkg_candidates *out;
-	const char *list;
-	bool amd;
-	char *name; /* of the paragraph at hand, where it is wanted */
-};
-
-static void take_list_line(struct list_reader *reader, const char *line)
-{
-	if (rd_str_has_prefix(line, "Package: ")) {
-		free(reader->name);
-		reader->name = rd_strv_has(reader->names, line + 9) ? rd_xstrdup(line + 9) : NULL;
-	} else if (reader->name && rd_str_has_prefix(line, "Version: ")) {
-		struct pkg_candidates *out = reader->out;
-
-		RD_GROW(out->v, out->n, out->allocated);
-		out->v[out->n++] =
-			(struct pkg_candidate){ reader->name, rd_xstrdup(line + 9), rd_xstrdup(reader->list), reader->amd };
-		reader->name = NULL;
-	}
-}
-
-/* A distribution's list has tens of megabytes: piece by piece. Lines longer than a piece are not those looked for. */
-static int read_list(struct rd_sysroot *sr, const char *path, struct list_reader *reader)
-{
-	rd_auto_free char *piece = rd_xcalloc(1, 65537);
-	struct rd_file *f;
-	uint64_t off = 0, size;
-	int r = rd_file_open(sr, &f, path);
-
-	if (r < 0)
-		return r;
-	size = rd_file_size(f);
-	while (off < size && r == 0) {
-		size_t len = size - off < 65536 ? (size_t)(size - off) : 65536, used = 0;
-		char *end;
-
-		r = rd_file_pread(f, piece, len, off);
-		piece[r == 0 ? len : 0] = '\0';
-		for (char *line = piece; r == 0 && (end = memchr(line, '\n', len - used)); line = end + 1) {
-			*end = '\0';
-			used = (size_t)(end + 1 - piece);
-			take_list_line(reader, line);
-		}
-		off += used ? used : len;
-	}
-	rd_file_close(f);
-	free(reader->name);
-	reader->name = NULL;
-	return r;
-}
-
-/* The name of a list is its address with '_' for '/'. */
-static bool is_of_amd(const char *path)
-{
-	return strstr(path, "repo.radeon.com_") || strstr(path, "repo.amd.com_");
-}
-
-int pkg_candidates_read(struct rd_sysroot *sr, const struct rd_strv *names, struct pkg_candidates *ret, struct rd_error *err)
-{
-	rd_auto_strv struct rd_strv lists = RD_STRV_INIT;
-	int r = rd_sysroot_glob(sr, &lists, LISTS_DIR "/*_Packages*");
-
-	for (size_t i = 0; i < lists.n && r == 0; i++) {
-		struct list_reader reader = { names, ret, lists.v[i], is_of_amd(lists.v[i]), NULL };
-
-		if (!rd_str_has_suffix(lists.v[i], "_Packages")) {
-			ret->compressed = true;
-			continue;
-		}
-		ret->any_amd = ret->any_amd || reader.amd;
-		ret->any_distribution = ret->any_distribution || !reader.amd;
-		r = read_list(sr, lists.v[i], &reader);
-	}
-	return r < 0 ? rd_error_set(err, -EOPNOTSUPP, "cannot read apt's lists in %s: %s", LISTS_DIR, rd_strerror(r)) : 0;
-}
-
-bool pkg_has_candidate(const struct pkg_candidates *c, const char *name, const char *version)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (rd_streq(c->v[i].name, name) && rd_streq(c->v[i].version, version))
-			return true;
-	return false;
 }
 
 /* ------------------------------------------------------------ arguments */

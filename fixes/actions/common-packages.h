@@ -46,29 +46,6 @@ void pkg_set_clear(struct pkg_set *set);
 const struct pkg *pkg_find(const struct pkg_set *set, const char *name);
 const char *pkg_installed_version(const struct pkg_set *set, const char *name); /* NULL: not installed */
 
-/* A version that apt could install, as its lists on disk say. */
-struct pkg_candidate {
-	char *name, *version, *list;
-	bool amd; /* from a repository of AMD */
-};
-
-struct pkg_candidates {
-	struct pkg_candidate *v;
-	size_t n, allocated;
-	bool any_amd, any_distribution; /* there are lists of AMD, of others */
-	bool compressed;                /* some lists cannot be read here */
-};
-
-#define PKG_CANDIDATES_INIT \
-	{ \
-		NULL, 0, 0, false, false, false \
-	}
-
-int pkg_candidates_read(struct rd_sysroot *sr, const struct rd_strv *names, struct pkg_candidates *ret, struct rd_error *err);
-void pkg_candidates_clear(struct pkg_candidates *c);
-#define pkg_auto_candidates rd_auto(pkg_candidates_clear)
-bool pkg_has_candidate(const struct pkg_candidates *c, const char *name, const char *version);
-
 /*
  * Names out of an argument: entries separated by commas, of each the first word ("rocblas 4.2.1" names rocblas). Checked; 0 or
  * -EINVAL.

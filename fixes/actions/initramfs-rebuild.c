@@ -73,7 +73,7 @@ const struct rd_action rd_action_initramfs_rebuild = {
 	.name = "initramfs.rebuild",
 	.summary = "rebuild the initramfs",
 	.args = (const char *const[]){ NULL },
-	.flags = RD_ACTION_ROOT,
+	.flags = RD_ACTION_ROOT | RD_ACTION_RENEWS,
 	.phase = RD_PHASE_INITRAMFS,
 	.lower = lower,
 };

@@ -1,224 +1,23 @@
-/*
- * Packages at exact versions. The version is the one that is asked for, or the newest that apt's lists on disk offer from the
- * wanted origin and release; a name that carries the kernel's release is a pin of its own.
- */
+/* Packages at exact versions. */
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "common-packages.h"
+#include "common-install.h"
 #include "rocm-doctor/action.h"
-#include "rocm-doctor/error.h"
-#include "rocm-doctor/sysroot.h"
 #include "util/str.h"
-#include "util/strbuf.h"
-#include "util/version.h"
-#include "util/xalloc.h"
-
-struct request {
-	const char *version, *release, *from, *build, *origin;
-	char *code; /* of the release in AMD's versions */
-	bool named; /* the name is the pin */
-	struct pkg_set set;
-	struct pkg_candidates candidates;
-};
-
-static void request_clear(struct request *q)
-{
-	free(q->code);
-	pkg_set_clear(&q->set);
-	pkg_candidates_clear(&q->candidates);
-}
-
-static bool fits(const struct request *q, const struct pkg_candidate *c)
-{
-	rd_auto_free char *mark = q->code ? rd_xasprintf(".%s-", q->code) : NULL;
-
-	if (q->from && c->amd != rd_streq(q->from, "amd"))
-		return false;
-	return (!mark || strstr(c->version, mark)) && (!q->build || rd_str_has_suffix(c->version, q->build));
-}
-
-static const struct pkg_candidate *choose(const struct request *q, const char *name)
-{
-	const struct pkg_candidate *best = NULL;
-
-	for (size_t i = 0; i < q->candidates.n; i++) {
-		const struct pkg_candidate *c = &q->candidates.v[i];
-
-		if (rd_streq(c->name, name) && fits(q, c) &&
-		    (!best || rd_version_compare(c->version, best->version, RD_VERSION_DPKG) > 0))
-			best = c;
-	}
-	return best;
-}
-
-static int no_version(const struct request *q, const char *name, struct rd_error *err)
-{
-	if (q->set.manager != PKG_APT)
-		return rd_error_set(err, -EOPNOTSUPP,
-		                    "which versions of %s the repositories have is not to be seen here, so none can be pinned",
-		                    name);
-	if (q->candidates.compressed && !q->candidates.n)
-		return rd_error_set(err, -EOPNOTSUPP, "apt's lists are compressed here, so no version of %s can be pinned",
-		                    name);
-	return rd_error_set(err, -EOPNOTSUPP,
-	                    "apt's lists on disk have no %s%s%s%s; refresh them (sudo apt update), or add the repository first",
-	                    name, q->from && rd_streq(q->from, "amd") ? " from AMD" : "", q->release ? " of release " : "",
-	                    q->release ? q->release : "");
-}
-
-/* The version to install: NULL with 0 where the package is as it should be, "" where the name alone is the pin. */
-static int decide(struct rd_step *step, const struct request *q, const char *name, const char **ret, struct rd_error *err)
-{
-	const char *now = pkg_installed_version(&q->set, name);
-	const struct pkg_candidate *c;
-	bool exact = q->version || q->release || q->build;
-
-	*ret = NULL;
-	if (q->version && now && rd_streq(now, q->version))
-		return 0;
-	if (q->named && now)
-		return 0;
-	if (q->version) {
-		*ret = q->version;
-		rd_step_origin(step, "%s: %s", q->version, q->origin ? q->origin : "the version asked for");
-		return 0;
-	}
-	c = choose(q, name);
-	if (!c && q->named) {
-		*ret = "";
-		rd_step_origin(step, "%s: the name carries the release of the running kernel", name);
-		return 0;
-	}
-	if (!c)
-		return no_version(q, name, err);
-	if (now && (rd_streq(now, c->version) || (!exact && rd_version_compare(now, c->version, RD_VERSION_DPKG) > 0)))
-		return 0;
-	*ret = c->version;
-	rd_step_origin(step, "%s %s is in %s", name, c->version, c->list);
-	return 0;
-}
-
-static void add_word(struct argv *argv, enum pkg_manager manager, const char *name, const char *version)
-{
-	if (!*version)
-		argv_addf(argv, "%s", name);
-	else
-		argv_addf(argv, manager == PKG_DNF ? "%s-%s" : "%s=%s", name, version);
-}
-
-/* What takes a package back to how it is now; false where that version is not to be had any more. */
-static bool add_undo(struct rd_step *step, const struct request *q, const char *name, struct argv *install, struct argv *remove)
-{
-	const char *now = pkg_installed_version(&q->set, name);
-
-	if (!now) {
-		argv_addf(remove, "%s", name);
-		return true;
-	}
-	if (q->set.manager == PKG_APT && !pkg_has_candidate(&q->candidates, name, now)) {
-		rd_step_origin(step, "%s %s, which is installed, is in none of apt's lists: there is no way back to it", name,
-		               now);
-		return false;
-	}
-	/* Which versions the repositories of dnf and zypper still have is not to be seen on disk. */
-	if (q->set.manager != PKG_APT)
-		return false;
-	add_word(install, q->set.manager, name, now);
-	return true;
-}
-
-/*
- * New packages and those that change are two commands where both are there: each has an undo of its own kind. They must be
- * given together to be solvable, so then the undo is only that of the changed ones.
- */
-static int lower_names(struct rd_step *step, const struct request *q, const struct rd_strv *names, struct rd_error *err)
-{
-	auto_argv struct argv apply = ARGV_INIT, install = ARGV_INIT, remove = ARGV_INIT;
-	rd_auto_strbuf struct rd_strbuf words = RD_STRBUF_INIT;
-	enum pkg_manager manager = q->set.manager;
-	bool reversible = true, changes = false, adds = false, down = false;
-	rd_auto_strv struct rd_strv wanted = RD_STRV_INIT, versions = RD_STRV_INIT;
-
-	for (size_t i = 0; i < names->n; i++) {
-		const struct pkg *p = pkg_find(&q->set, names->v[i]);
-		const char *version;
-		int r = decide(step, q, names->v[i], &version, err);
-
-		if (r < 0)
-			return r;
-		if (!version)
-			continue;
-		if (p && p->held)
-			return rd_error_set(err, -EOPNOTSUPP, "%s is held at %s; take the hold off first", p->name, p->version);
-		rd_strv_push(&wanted, names->v[i]);
-		rd_strv_push(&versions, version);
-		down = down || (p && p->installed && *version && rd_version_compare(p->version, version, RD_VERSION_DPKG) > 0);
-	}
-	if (!wanted.n)
-		return 0;
-	argv_install(&apply, manager, down);
-	argv_install(&install, manager, true);
-	argv_remove(&remove, manager);
-	for (size_t i = 0; i < wanted.n; i++) {
-		bool is_new = !pkg_installed_version(&q->set, wanted.v[i]);
-
-		if (pkg_needs_reboot(wanted.v[i]))
-			rd_step_needs(step, RD_ACTION_REBOOT);
-		add_word(&apply, manager, wanted.v[i], versions.v[i]);
-		reversible = add_undo(step, q, wanted.v[i], &install, &remove) && reversible;
-		changes = changes || !is_new;
-		adds = adds || is_new;
-		rd_strbuf_addf(&words, "%s%s%s%s", i ? ", " : "", wanted.v[i], *versions.v[i] ? " " : "", versions.v[i]);
-	}
-	rd_step_describe(step, "install %s", words.buf);
-	if (adds && changes)
-		rd_step_origin(step, "undo takes the changed packages back and leaves the new ones");
-	rd_step_run(step, argv_done(&apply), !reversible ? NULL : changes ? argv_done(&install) : argv_done(&remove));
-	return 0;
-}
-
-static int check(const struct request *q, struct rd_error *err)
-{
-	const char *const values[] = { q->version, q->build };
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(values); i++)
-		if (values[i] && (rd_arg_check_name(values[i], err) < 0 || strchr(values[i], '@')))
-			return rd_error_set(err, -EINVAL, "'%s' is not a version", values[i]);
-	if (q->release && !q->code)
-		return rd_error_set(err, -EOPNOTSUPP, "'%s' is not a release of ROCm", q->release);
-	if (q->from && !rd_streq(q->from, "amd") && !rd_streq(q->from, "distribution"))
-		return rd_error_set(err, -EINVAL, "'%s' is not an origin of packages", q->from);
-	return 0;
-}
 
 static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
 {
 	const char *named = rd_step_arg(step, "named");
-	rd_auto(request_clear) struct request q = {
+	struct pkg_request asked = {
+		.packages = rd_step_arg(step, "packages"),
 		.version = rd_step_arg(step, "version"),
 		.release = rd_step_arg(step, "release"),
 		.from = rd_step_arg(step, "from"),
 		.build = rd_step_arg(step, "build"),
 		.origin = rd_step_arg(step, "origin"),
 		.named = named && rd_streq(named, "yes"),
-		.set = PKG_SET_INIT,
-		.candidates = PKG_CANDIDATES_INIT,
 	};
-	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
-	int r;
 
-	q.code = q.release ? pkg_release_code(q.release) : NULL;
-	r = check(&q, err);
-	if (r == 0)
-		r = pkg_parse_names(rd_step_arg(step, "packages"), &names, err);
-	if (r == 0)
-		r = pkg_set_read(sr, &names, &q.set, err);
-	if (r == 0 && q.set.manager == PKG_APT)
-		r = pkg_candidates_read(sr, &names, &q.candidates, err);
-	return r < 0 ? r : lower_names(step, &q, &names, err);
+	return pkg_install(step, sr, &asked, err);
 }
 
 const struct rd_action rd_action_package_install = {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common-candidates.h"
 #include "common-packages.h"
 #include "rocm-doctor/action.h"
 #include "rocm-doctor/error.h"
@@ -39,25 +40,34 @@ static int check_dependents(const struct pkg_set *set, const struct rd_strv *nam
 	return found.len ? rd_error_set(err, -EOPNOTSUPP, "other packages need it and would go too: %s", found.buf) : 0;
 }
 
+/* dnf and zypper would take along all that needs it without a word; rpm refuses. */
+static void begin(struct argv *argv, enum pkg_manager manager)
+{
+	if (manager == PKG_APT)
+		argv_remove(argv, manager);
+	else
+		argv_add(argv, (const char *const[]){ "rpm", "--erase", NULL });
+}
+
 static int lower_names(struct rd_step *step, struct rd_sysroot *sr, const struct pkg_set *set, const struct rd_strv *names,
                        struct rd_error *err)
 {
 	pkg_auto_candidates struct pkg_candidates candidates = PKG_CANDIDATES_INIT;
 	auto_argv struct argv apply = ARGV_INIT, undo = ARGV_INIT;
 	rd_auto_strv struct rd_strv present = RD_STRV_INIT;
-	bool reversible = set->manager == PKG_APT;
+	bool reversible = true;
 	int r = 0;
 
 	for (size_t i = 0; i < names->n; i++)
 		if (pkg_installed_version(set, names->v[i]))
 			rd_strv_push(&present, names->v[i]);
-	if (present.n && set->manager == PKG_APT)
-		r = pkg_candidates_read(sr, &present, &candidates, err);
+	if (present.n)
+		r = pkg_candidates_read(sr, set->manager, &present, &candidates, err);
 	if (r == 0)
 		r = check_dependents(set, &present, err);
 	if (r < 0 || !present.n)
 		return r;
-	argv_remove(&apply, set->manager);
+	begin(&apply, set->manager);
 	argv_install(&undo, set->manager, true);
 	for (size_t i = 0; i < present.n; i++) {
 		const struct pkg *p = pkg_find(set, present.v[i]);
@@ -67,11 +77,11 @@ static int lower_names(struct rd_step *step, struct rd_sysroot *sr, const struct
 		if (pkg_needs_reboot(p->name))
 			rd_step_needs(step, RD_ACTION_REBOOT);
 		argv_addf(&apply, "%s", p->name);
-		argv_addf(&undo, "%s=%s", p->name, p->version);
+		argv_addf(&undo, set->manager == PKG_DNF ? "%s-%s" : "%s=%s", p->name, p->version);
 		rd_step_origin(step, "%s %s is installed", p->name, p->version);
-		if (set->manager == PKG_APT && !pkg_has_candidate(&candidates, p->name, p->version)) {
-			rd_step_origin(step, "%s %s is in none of apt's lists: there is no way back to it", p->name,
-			               p->version);
+		if (!pkg_has_candidate(&candidates, p->name, p->version)) {
+			rd_step_origin(step, "%s %s is not in %s: there is no way back to it", p->name, p->version,
+			               pkg_lists_name(set->manager));
 			reversible = false;
 		}
 	}

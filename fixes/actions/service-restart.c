@@ -23,7 +23,7 @@ const struct rd_action rd_action_service_restart = {
 	.name = "service.restart",
 	.summary = "restart a service",
 	.args = (const char *const[]){ "unit", NULL },
-	.flags = RD_ACTION_ROOT,
+	.flags = RD_ACTION_ROOT | RD_ACTION_RENEWS,
 	.phase = RD_PHASE_SERVICE,
 	.lower = lower,
 };

@@ -18,7 +18,7 @@ const struct rd_action rd_action_udev_trigger = {
 	.name = "udev.trigger",
 	.summary = "let udev set up the GPU nodes once more",
 	.args = (const char *const[]){ NULL },
-	.flags = RD_ACTION_ROOT,
+	.flags = RD_ACTION_ROOT | RD_ACTION_RENEWS,
 	.phase = RD_PHASE_MODULE,
 	.lower = lower,
 };

@@ -37,6 +37,7 @@ enum {
 	RD_ACTION_LOGIN = 1u << 2,   /* takes effect at the next login */
 	RD_ACTION_NETWORK = 1u << 3, /* applying it may download */
 	RD_ACTION_OWNER = 1u << 4,   /* runs as the owner of what it changes, not as root */
+	RD_ACTION_RENEWS = 1u << 5,  /* only makes what other steps change take effect: none of a fix hangs on it */
 };
 
 struct rd_action {

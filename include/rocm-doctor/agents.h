@@ -1,6 +1,7 @@
 /* The GPUs of a host as the HSA runtime of a process would enumerate them: names after overrides, features as they are set. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "rocm-doctor/facts.h"
@@ -28,3 +29,5 @@ struct rd_gpu_agent {
 size_t rd_agents_list(const struct rd_fact *facts, struct rd_sysroot *sr, struct rd_gpu_agent **ret);
 /* The same for a process whose variables are in a map of facts (services[].environment), and nothing else. */
 size_t rd_agents_list_of(const struct rd_fact *facts, const struct rd_fact *environment, struct rd_gpu_agent **ret);
+/* Whether xnack is a mode of the process (HSA_XNACK), beside the driver's default: gfx90a and later Instincts. */
+bool rd_gfx_switches_xnack(const char *gfx);

@@ -60,7 +60,8 @@ struct rd_fix {
 	const char *id; /* "unblacklist-amdgpu" */
 	const char *summary;
 	struct rd_fix_action {
-		const char *name;      /* "modprobe.unblacklist" */
+		const char *name; /* "modprobe.unblacklist" */
+		const char *rule; /* a glob of ids: for the findings of these rules alone; NULL: for all that name the fix */
 		const char *condition; /* an expression; NULL: always */
 		struct rd_fix_arg {
 			const char *name, *text;
@@ -68,8 +69,11 @@ struct rd_fix {
 		size_t args_n;
 	} * actions;
 	size_t actions_n;
-	const char **advice;    /* NULL-terminated: what no action can do */
-	const char **advice_if; /* for each the condition under which it is given; NULL: always */
+	/* What no action can do. */
+	struct rd_fix_advice {
+		const char *text, *rule, *condition;
+	} * advice;
+	size_t advice_n;
 	const char *origin;
 };
 
@@ -95,6 +99,8 @@ const struct rd_rule *rd_knowledge_rule(const struct rd_knowledge *k, const char
 /* Whether an edge says that @effect can follow from @cause. */
 bool rd_knowledge_explains(const struct rd_knowledge *k, const struct rd_rule *cause, const struct rd_rule *effect);
 const struct rd_fix *rd_knowledge_fix(const struct rd_knowledge *k, const char *id);
+/* Whether an action or advice with this "for" belongs to the findings of a rule. */
+bool rd_fix_part_is_for(const char *glob, const struct rd_rule *rule);
 /* By id. */
 size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *const **ret);
 

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "rocm-doctor/agents.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/target.h"
@@ -166,6 +167,58 @@ static void add_math(struct coverage *c, const struct consumer *consumer)
 	set_missing_gfx(c, item);
 }
 
+/* "gfx1030" is among targets as it is or with features. */
+static bool has_gfx(const struct rd_fact *targets, const char *gfx)
+{
+	size_t n = strlen(gfx);
+
+	for (size_t i = 0; i < rd_fact_count(targets); i++) {
+		const char *text = rd_fact_str(rd_fact_at(targets, i));
+
+		if (strncmp(text, gfx, n) == 0 && (!text[n] || text[n] == ':'))
+			return true;
+	}
+	return false;
+}
+
+/* Is one of the targets for this GPU, while xnack is in this mode? */
+static bool runs_with(const struct rd_fact *targets, const struct rd_fact *gpu, enum rd_feature xnack)
+{
+	struct rd_agent agent;
+
+	rd_agent_init(&agent, rd_fact_get_str(gpu, "gfx"));
+	agent.xnack = xnack;
+	if (rd_fact_is_known(gpu, "kfd.sram_ecc"))
+		agent.sramecc = rd_fact_get_bool(gpu, "kfd.sram_ecc") ? RD_FEATURE_ON : RD_FEATURE_OFF;
+	for (size_t i = 0; i < rd_fact_count(targets); i++) {
+		struct rd_target_id id;
+
+		if (rd_target_parse(rd_fact_str(rd_fact_at(targets, i)), &id) == 0 &&
+		    rd_target_runs(&id, &agent) > RD_RUNS_SPIRV)
+			return true;
+	}
+	return false;
+}
+
+/* The variable counts for all that is started, so everything that has code for these GPUs must run in the mode. */
+static bool mode_suits_all(const struct coverage *c, const struct rd_fact *gpus, enum rd_feature xnack)
+{
+	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
+		const struct rd_fact *gpu = gpu_at(c, rd_fact_str(rd_fact_at(gpus, i)));
+		const char *gfx = rd_fact_get_str(gpu, "gfx");
+
+		if (!rd_gfx_switches_xnack(gfx))
+			return false;
+		for (size_t k = 0; k < c->n; k++) {
+			const struct rd_fact *targets = c->v[k].code ? fact(&c->v[k], c->v[k].code, "gfx_targets") : NULL;
+
+			if (has_gfx(targets, gfx) && !runs_with(targets, gpu, xnack))
+				return false;
+		}
+	}
+	return rd_fact_count(gpus) > 0;
+}
+
 static void add_mode(struct coverage *c, const struct consumer *consumer)
 {
 	const struct rd_fact *gpus = consumer->code ? fact(consumer, consumer->code, "mode_gpus") : NULL;
@@ -178,6 +231,11 @@ static void add_mode(struct coverage *c, const struct consumer *consumer)
 	rd_fact_set_str(item, "file", rd_fact_source(gpus), rd_fact_source(gpus));
 	copy_list(item, "gpus", gpus);
 	copy_list(item, "gfx_targets", fact(consumer, consumer->code, "gfx_targets"));
+	rd_fact_set_str(item, "xnack",
+	                mode_suits_all(c, gpus, RD_FEATURE_ON)    ? "1"
+	                : mode_suits_all(c, gpus, RD_FEATURE_OFF) ? "0"
+	                                                          : "",
+	                "gfx_targets of all that runs here");
 }
 
 /* ------------------------------------------------------------ overrides */
@@ -193,20 +251,6 @@ static const cJSON *override_row(const struct coverage *c, const char *gfx)
 			return row;
 	}
 	return NULL;
-}
-
-/* "gfx1030" is among targets as it is or with features. */
-static bool has_gfx(const struct rd_fact *targets, const char *gfx)
-{
-	size_t n = strlen(gfx);
-
-	for (size_t i = 0; i < rd_fact_count(targets); i++) {
-		const char *text = rd_fact_str(rd_fact_at(targets, i));
-
-		if (strncmp(text, gfx, n) == 0 && (!text[n] || text[n] == ':'))
-			return true;
-	}
-	return false;
 }
 
 /* Where all that lacks the GPU's own code or kernels has those of another, the name of that other helps. */
@@ -336,6 +380,8 @@ const struct rd_probe rd_probe_engine_coverage = {
 			{ "runtime.mode_mismatch[].file", RD_STR, "file that holds it", "device code" },
 			{ "runtime.mode_mismatch[].gfx_targets[]", RD_STRS, "what it is for", "device code" },
 			{ "runtime.mode_mismatch[].gpus[]", RD_STRS, "GPUs that are in the other mode", "device code" },
+			{ "runtime.mode_mismatch[].xnack", RD_STR,
+	                  "HSA_XNACK with which all code for these GPUs would run; empty: none is such", "device code" },
 			{ "gpus[].override.useful_value", RD_STR,
 	                  "HSA_OVERRIDE_GFX_VERSION that would let the programs here use the GPU", "table overrides" },
 			{ "gpus[].override.useful_gfx", RD_STR, "the gfx that it names", "table overrides" },

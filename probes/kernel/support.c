@@ -329,6 +329,12 @@ static bool has_bad_package(const struct rd_fact *facts, const cJSON *row, const
 	return false;
 }
 
+/* Distributions name their packages of linux-firmware by its day, which is one for all of them. */
+static const char *bad_version(const cJSON *row)
+{
+	return text_of(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(row, "packages"), 0), "version");
+}
+
 /* What runs decides; where the driver does not say, the package from which it would come. */
 static void judge_firmware(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 {
@@ -350,6 +356,7 @@ static void judge_firmware(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 		rd_fact_set_str(gpu, "firmware.known_bad_name", text_of(row, "firmware"), FIRMWARE);
 		rd_fact_set_str(gpu, "firmware.known_bad_effect", text_of(row, "effect"), FIRMWARE);
 		rd_fact_set_str(gpu, "firmware.good", text_of(row, "good"), FIRMWARE);
+		rd_fact_set_str(gpu, "firmware.bad_package_version", bad_version(row), FIRMWARE);
 	}
 }
 
@@ -385,6 +392,7 @@ const struct rd_probe rd_probe_kernel_support = {
 			{ "gpus[].firmware.known_bad", RD_BOOL, "its firmware is known to fail", FIRMWARE },
 			{ "gpus[].firmware.known_bad_name", RD_STR, "which firmware", FIRMWARE },
 			{ "gpus[].firmware.known_bad_effect", RD_STR, "how it fails", FIRMWARE },
+			{ "gpus[].firmware.bad_package_version", RD_STR, "version of linux-firmware that carries it", FIRMWARE },
 			{ "gpus[].firmware.good", RD_STR, "what to install in its place", FIRMWARE },
 			{ "kernel.amdgpu.driver", RD_STR, "series of AMD's driver to which the module belongs, 30.30", DRIVERS,
 	                  RD_VERSION_DOTTED },

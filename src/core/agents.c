@@ -24,8 +24,7 @@ static const char *variable(const struct variables *v, const char *name)
 	return entry ? rd_fact_str(entry) : NULL;
 }
 
-/* Where xnack is a mode of the process, beside the driver's default: gfx90a and later Instincts. */
-static bool switches_xnack(const char *gfx)
+bool rd_gfx_switches_xnack(const char *gfx)
 {
 	return rd_streq(gfx, "gfx90a") || rd_streq(gfx, "gfx942") || rd_streq(gfx, "gfx950") || rd_streq(gfx, "gfx940") ||
 	       rd_streq(gfx, "gfx941");
@@ -59,7 +58,7 @@ static void set_features(struct rd_gpu_agent *a, const struct rd_fact *facts, co
 
 	if (a->agent.xnack == RD_FEATURE_UNKNOWN) {
 		a->agent.xnack = driver_xnack(facts, a->gfx);
-		if (xnack && switches_xnack(a->gfx) && (rd_streq(xnack, "0") || rd_streq(xnack, "1")))
+		if (xnack && rd_gfx_switches_xnack(a->gfx) && (rd_streq(xnack, "0") || rd_streq(xnack, "1")))
 			a->agent.xnack = *xnack == '1' ? RD_FEATURE_ON : RD_FEATURE_OFF;
 	}
 	if (a->agent.sramecc == RD_FEATURE_UNKNOWN) {

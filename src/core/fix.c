@@ -70,6 +70,8 @@ static int parse_action(const struct place *p, const cJSON *json, struct rd_fix_
 			return fail(p, child->string, "a string is wanted");
 		if (rd_streq(child->string, "if"))
 			ret->condition = rd_xstrdup(child->valuestring);
+		else if (rd_streq(child->string, "for"))
+			ret->rule = rd_xstrdup(child->valuestring);
 		else if (has_arg(action, child->string))
 			add_arg(ret, child->string, child->valuestring);
 		else
@@ -97,24 +99,47 @@ static int parse_actions(const struct place *p, const cJSON *json, struct rd_fix
 	return 0;
 }
 
-/* A sentence, or { "if": expression, "text": sentence }. */
+static char *copy_text(const cJSON *json, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, key));
+
+	return text ? rd_xstrdup(text) : NULL;
+}
+
+/* A sentence, or { "for": rules, "if": expression, "text": sentence }. */
+static int parse_advice_item(const struct place *p, const cJSON *json, struct rd_fix_advice *ret)
+{
+	const cJSON *child;
+
+	if (cJSON_IsString(json)) {
+		ret->text = rd_xstrdup(json->valuestring);
+		return 0;
+	}
+	cJSON_ArrayForEach (child, json)
+		if (!cJSON_IsString(child) ||
+		    (!rd_streq(child->string, "for") && !rd_streq(child->string, "if") && !rd_streq(child->string, "text")))
+			return fail(p, child->string ? child->string : "", "text, if and for are wanted, each a string");
+	ret->text = copy_text(json, "text");
+	ret->rule = copy_text(json, "for");
+	ret->condition = copy_text(json, "if");
+	return ret->text ? 0 : fail(p, "text", "a string is wanted");
+}
+
 static int parse_advice(const struct place *p, const cJSON *json, struct rd_fix *fix)
 {
-	size_t n = 0;
 	const cJSON *child;
+	int r = 0;
 
 	if (json && !cJSON_IsArray(json))
 		return fail(p, "advice", "an array is wanted");
 	fix->advice = rd_xcalloc((size_t)cJSON_GetArraySize(json) + 1, sizeof(*fix->advice));
-	fix->advice_if = rd_xcalloc((size_t)cJSON_GetArraySize(json) + 1, sizeof(*fix->advice_if));
 	cJSON_ArrayForEach (child, json) {
-		const cJSON *text = cJSON_IsObject(child) ? cJSON_GetObjectItemCaseSensitive(child, "text") : child;
-		const cJSON *condition = cJSON_IsObject(child) ? cJSON_GetObjectItemCaseSensitive(child, "if") : NULL;
+		rd_auto_free char *where = rd_xasprintf("%s/advice/%zu", p->where, fix->advice_n);
+		struct place below = { p->origin, where, p->err };
 
-		if (!cJSON_IsString(text) || (cJSON_IsObject(child) && !cJSON_IsString(condition)))
-			return fail(p, "advice", "strings are wanted, or objects with if and text");
-		fix->advice_if[n] = condition ? rd_xstrdup(condition->valuestring) : NULL;
-		fix->advice[n++] = rd_xstrdup(text->valuestring);
+		r = parse_advice_item(&below, child, &fix->advice[fix->advice_n++]);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -141,7 +166,7 @@ static int parse_record(const struct place *p, const cJSON *json, struct rd_fix 
 		r = parse_actions(p, actions, fix);
 	if (r >= 0)
 		r = parse_advice(p, cJSON_GetObjectItemCaseSensitive(json, "advice"), fix);
-	if (r >= 0 && !fix->actions_n && !fix->advice[0])
+	if (r >= 0 && !fix->actions_n && !fix->advice_n)
 		return fail(p, "actions", "actions or advice are wanted");
 	return r;
 }
@@ -162,6 +187,7 @@ struct rd_fix *rd_fix_parse(const cJSON *json, const char *origin, const char *w
 static void free_action(struct rd_fix_action *action)
 {
 	free((char *)action->condition);
+	free((char *)action->rule);
 	for (size_t i = 0; i < action->args_n; i++) {
 		free((char *)action->args[i].name);
 		free((char *)action->args[i].text);
@@ -175,13 +201,13 @@ struct rd_fix *rd_fix_free(struct rd_fix *fix)
 		return NULL;
 	for (size_t i = 0; i < fix->actions_n; i++)
 		free_action(&fix->actions[i]);
-	for (size_t i = 0; fix->advice && fix->advice[i]; i++) {
-		free((char *)fix->advice[i]);
-		free((char *)fix->advice_if[i]);
+	for (size_t i = 0; i < fix->advice_n; i++) {
+		free((char *)fix->advice[i].text);
+		free((char *)fix->advice[i].rule);
+		free((char *)fix->advice[i].condition);
 	}
 	free(fix->actions);
 	free(fix->advice);
-	free(fix->advice_if);
 	free((char *)fix->id);
 	free((char *)fix->summary);
 	free((char *)fix->origin);
@@ -223,23 +249,38 @@ static int check_condition(const struct rd_knowledge *k, const struct rd_rule *r
 	return 0;
 }
 
+static int check_action(const struct rd_knowledge *k, const struct rd_rule *rule, const struct rd_fix *fix,
+                        const struct rd_fix_action *action, struct rd_error *err)
+{
+	int r = action->condition ? check_condition(k, rule, fix, action->condition, err) : 0;
+
+	for (size_t i = 0; i < action->args_n && r >= 0; i++)
+		r = check_template(k, rule, fix, action->args[i].text, err);
+	return r;
+}
+
+static int check_advice(const struct rd_knowledge *k, const struct rd_rule *rule, const struct rd_fix *fix,
+                        const struct rd_fix_advice *advice, struct rd_error *err)
+{
+	int r = advice->condition ? check_condition(k, rule, fix, advice->condition, err) : 0;
+
+	return r < 0 ? r : check_template(k, rule, fix, advice->text, err);
+}
+
+bool rd_fix_part_is_for(const char *glob, const struct rd_rule *rule)
+{
+	return !glob || rd_str_glob(glob, rule->id);
+}
+
 int rd_fix_check(const struct rd_knowledge *k, const struct rd_rule *rule, const struct rd_fix *fix, struct rd_error *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < fix->actions_n && r >= 0; i++) {
-		const struct rd_fix_action *action = &fix->actions[i];
-
-		if (action->condition)
-			r = check_condition(k, rule, fix, action->condition, err);
-		for (size_t j = 0; j < action->args_n && r >= 0; j++)
-			r = check_template(k, rule, fix, action->args[j].text, err);
-	}
-	for (size_t i = 0; fix->advice[i] && r >= 0; i++) {
-		if (fix->advice_if[i])
-			r = check_condition(k, rule, fix, fix->advice_if[i], err);
-		if (r >= 0)
-			r = check_template(k, rule, fix, fix->advice[i], err);
-	}
+	for (size_t i = 0; i < fix->actions_n && r >= 0; i++)
+		if (rd_fix_part_is_for(fix->actions[i].rule, rule))
+			r = check_action(k, rule, fix, &fix->actions[i], err);
+	for (size_t i = 0; i < fix->advice_n && r >= 0; i++)
+		if (rd_fix_part_is_for(fix->advice[i].rule, rule))
+			r = check_advice(k, rule, fix, &fix->advice[i], err);
 	return r;
 }

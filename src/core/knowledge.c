@@ -144,18 +144,29 @@ static bool is_masked(const struct rd_knowledge_file *file)
 	return !file->text[strspn(file->text, " \t\r\n")];
 }
 
-/* The same id again replaces the rule. */
-static void put_rule(struct rd_knowledge *k, struct rd_rule *rule)
+/* Twice in one file is a slip by which one of the two would be lost. */
+static int twice(const char *origin, const char *where, const char *id, struct rd_error *err)
+{
+	return rd_error_set(err, -EEXIST, "%s: %s/id: '%s' is the id of an earlier record of this file", origin, where, id);
+}
+
+/* The same id again, in a later file, replaces the rule. Takes it. */
+static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *where, struct rd_error *err)
 {
 	for (size_t i = 0; i < k->rules_n; i++) {
-		if (rd_streq(k->rules[i]->id, rule->id)) {
-			rd_rule_free(k->rules[i]);
-			k->rules[i] = rule;
-			return;
-		}
+		int r = 0;
+
+		if (!rd_streq(k->rules[i]->id, rule->id))
+			continue;
+		if (rd_streq(k->rules[i]->origin, rule->origin))
+			r = twice(rule->origin, where, rule->id, err);
+		rd_rule_free(k->rules[i]);
+		k->rules[i] = rule;
+		return r;
 	}
 	RD_GROW(k->rules, k->rules_n, k->rules_allocated);
 	k->rules[k->rules_n++] = rule;
+	return 0;
 }
 
 static int check_schema(const struct rd_knowledge_file *file, const char *wanted, struct rd_error *err)
@@ -167,35 +178,36 @@ static int check_schema(const struct rd_knowledge_file *file, const char *wanted
 	return 0;
 }
 
-static void put_fix(struct rd_knowledge *k, struct rd_fix *fix)
+static int put_fix(struct rd_knowledge *k, struct rd_fix *fix, const char *where, struct rd_error *err)
 {
 	for (size_t i = 0; i < k->fixes_n; i++) {
-		if (rd_streq(k->fixes[i]->id, fix->id)) {
-			rd_fix_free(k->fixes[i]);
-			k->fixes[i] = fix;
-			return;
-		}
+		int r = 0;
+
+		if (!rd_streq(k->fixes[i]->id, fix->id))
+			continue;
+		if (rd_streq(k->fixes[i]->origin, fix->origin))
+			r = twice(fix->origin, where, fix->id, err);
+		rd_fix_free(k->fixes[i]);
+		k->fixes[i] = fix;
+		return r;
 	}
 	RD_GROW(k->fixes, k->fixes_n, k->fixes_allocated);
 	k->fixes[k->fixes_n++] = fix;
+	return 0;
 }
 
-static bool put_record(struct rd_knowledge *k, const cJSON *json, const char *kind, const char *origin, const char *where,
-                       struct rd_error *err)
+static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kind, const char *origin, const char *where,
+                      struct rd_error *err)
 {
 	struct rd_rule *rule;
 	struct rd_fix *fix;
 
 	if (rd_streq(kind, "rules")) {
 		rule = rd_rule_parse(json, origin, where, k->schema, err);
-		if (rule)
-			put_rule(k, rule);
-		return rule;
+		return rule ? put_rule(k, rule, where, err) : -EINVAL;
 	}
 	fix = rd_fix_parse(json, origin, where, err);
-	if (fix)
-		put_fix(k, fix);
-	return fix;
+	return fix ? put_fix(k, fix, where, err) : -EINVAL;
 }
 
 /* A file of rules or of fixes: {"schema": "rocm-doctor/KIND/1", KIND: [...]}. */
@@ -219,7 +231,7 @@ static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, 
 	cJSON_ArrayForEach (child, records) {
 		rd_auto_free char *where = rd_xasprintf("/%s/%zu", kind, index++);
 
-		if (!put_record(k, child, kind, origin, where, err))
+		if (put_record(k, child, kind, origin, where, err) < 0)
 			return -EINVAL;
 	}
 	/* The records have all that is of use. */

@@ -1,6 +1,7 @@
 /* From findings to a plan: the fixes of causes, once each, in an order in which each step finds what it needs. */
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,43 @@ struct builder {
 	const struct rd_fix *fix;
 	const struct rd_fact *item;
 	const struct rd_schema *item_schema;
+	/*
+	 * Each use of a fix record is a chain: where one of its actions cannot be, what the record has behind that is of no use.
+	 * Steps that several uses ask for are links of several chains.
+	 */
+	size_t chain, part; /* part: index of the action in the record */
+	struct link {
+		const struct rd_step *step;
+		size_t chain, part;
+	} * links;
+	size_t links_n, links_allocated;
+	size_t *broken_at; /* by chain: the first part that cannot be, SIZE_MAX for none */
 };
+
+static void add_link(struct builder *b, const struct rd_step *step)
+{
+	RD_GROW(b->links, b->links_n, b->links_allocated);
+	b->links[b->links_n++] = (struct link){ step, b->chain, b->part };
+}
+
+/* What only renews (an initramfs, a service) may fail, and the rest is of use all the same. */
+static void break_chains(struct builder *b, const struct rd_step *step)
+{
+	for (size_t i = 0; i < b->links_n && !(step->flags & RD_ACTION_RENEWS); i++) {
+		const struct link *link = &b->links[i];
+
+		if (link->step == step && link->part < b->broken_at[link->chain])
+			b->broken_at[link->chain] = link->part;
+	}
+}
+
+static bool is_wanted_still(const struct builder *b, const struct rd_step *step)
+{
+	for (size_t i = 0; i < b->links_n; i++)
+		if (b->links[i].step == step && b->links[i].part < b->broken_at[b->links[i].chain])
+			return true;
+	return false;
+}
 
 static void add_id(const char ***ids, size_t *n, const char *id)
 {
@@ -111,12 +148,14 @@ static void add_step(struct builder *b, struct rd_step *step)
 	for (size_t i = 0; i < plan->n; i++) {
 		if (same_step(plan->steps[i], step)) {
 			add_id(&plan->steps[i]->findings, &plan->steps[i]->findings_n, b->finding->rule->id);
+			add_link(b, plan->steps[i]);
 			rd_step_free(step);
 			return;
 		}
 	}
 	RD_GROW(plan->steps, plan->n, plan->allocated);
 	plan->steps[plan->n++] = step;
+	add_link(b, step);
 }
 
 static void add_action(struct builder *b, const struct rd_fix_action *record)
@@ -124,25 +163,34 @@ static void add_action(struct builder *b, const struct rd_fix_action *record)
 	enum rd_tri wanted = condition(b, record->condition);
 	struct rd_step *step;
 
-	if (wanted == RD_FALSE)
+	if (wanted == RD_FALSE || b->broken_at[b->chain] < b->part)
 		return;
 	step = wanted == RD_TRUE ? make_step(b, record) : NULL;
-	if (step)
+	if (step) {
 		add_step(b, step);
-	else
+	} else {
 		add_advice(b, rd_xstrdup(b->fix->summary), "something that the fix must know could not be read here");
+		b->broken_at[b->chain] = b->part;
+	}
 }
 
 static void add_fix_for_item(struct builder *b)
 {
-	for (size_t i = 0; i < b->fix->actions_n; i++)
-		add_action(b, &b->fix->actions[i]);
-	for (size_t i = 0; b->fix->advice[i]; i++) {
+	const struct rd_rule *rule = b->finding->rule;
+
+	b->chain++;
+	b->broken_at = rd_xreallocarray(b->broken_at, b->chain + 1, sizeof(*b->broken_at));
+	b->broken_at[b->chain] = SIZE_MAX;
+	for (b->part = 0; b->part < b->fix->actions_n; b->part++)
+		if (rd_fix_part_is_for(b->fix->actions[b->part].rule, rule))
+			add_action(b, &b->fix->actions[b->part]);
+	for (size_t i = 0; i < b->fix->advice_n; i++) {
+		const struct rd_fix_advice *advice = &b->fix->advice[i];
 		bool complete;
 
 		/* Where it cannot be told whether it is needed, it does no harm. */
-		if (condition(b, b->fix->advice_if[i]) != RD_FALSE)
-			add_advice(b, render(b, b->fix->advice[i], &complete), NULL);
+		if (rd_fix_part_is_for(advice->rule, rule) && condition(b, advice->condition) != RD_FALSE)
+			add_advice(b, render(b, advice->text, &complete), NULL);
 	}
 }
 
@@ -216,20 +264,32 @@ static void show_effects(const struct rd_step *step, struct rd_sysroot *sr)
 			rd_sysroot_overlay(sr, step->effects[i].path, step->effects[i].after);
 }
 
+/* Room before the other advice of a fix: what is to be done comes before what goes with it. */
+static struct rd_advice *insert_advice(struct rd_plan *plan, const char *fix)
+{
+	size_t at = 0;
+
+	while (at < plan->advice_n && !rd_streq(plan->advice[at].fix, fix))
+		at++;
+	plan->advice = rd_xreallocarray(plan->advice, plan->advice_n + 1, sizeof(*plan->advice));
+	memmove(&plan->advice[at + 1], &plan->advice[at], (plan->advice_n - at) * sizeof(*plan->advice));
+	plan->advice_n++;
+	return &plan->advice[at];
+}
+
 /* A step that this host has no way to take becomes advice. */
 static void give_up(struct builder *b, const struct rd_step *step, const char *reason)
 {
+	struct rd_advice *a;
+
 	b->fix = rd_knowledge_fix(b->k, step->fix);
-	for (const struct rd_advice *a = b->plan->advice; a < b->plan->advice + b->plan->advice_n; a++)
+	for (a = b->plan->advice; a < b->plan->advice + b->plan->advice_n; a++)
 		if (rd_streq(a->text, b->fix->summary))
 			return;
-	b->plan->advice = rd_xreallocarray(b->plan->advice, b->plan->advice_n + 1, sizeof(*b->plan->advice));
-	b->plan->advice[b->plan->advice_n] =
-		(struct rd_advice){ .fix = step->fix, .text = rd_xstrdup(b->fix->summary), .reason = rd_xstrdup(reason) };
+	a = insert_advice(b->plan, step->fix);
+	*a = (struct rd_advice){ .fix = step->fix, .text = rd_xstrdup(b->fix->summary), .reason = rd_xstrdup(reason) };
 	for (size_t i = 0; i < step->findings_n; i++)
-		add_id(&b->plan->advice[b->plan->advice_n].findings, &b->plan->advice[b->plan->advice_n].findings_n,
-		       step->findings[i]);
-	b->plan->advice_n++;
+		add_id(&a->findings, &a->findings_n, step->findings[i]);
 }
 
 static void lower_all(struct builder *b, struct rd_sysroot *sr)
@@ -240,10 +300,11 @@ static void lower_all(struct builder *b, struct rd_sysroot *sr)
 	for (size_t i = 0; i < plan->n; i++) {
 		struct rd_step *step = plan->steps[i];
 		struct rd_error below = RD_ERROR_INIT;
-		int r = rd_step_lower(step, sr, &below);
+		int r = is_wanted_still(b, step) ? rd_step_lower(step, sr, &below) : 0;
 
 		if (r < 0) {
 			give_up(b, step, below.message ? below.message : rd_strerror(r));
+			break_chains(b, step);
 			plan->steps[i] = rd_step_free(step);
 		} else if (!step->effects_n) {
 			plan->steps[i] = rd_step_free(step);
@@ -298,6 +359,8 @@ int rd_plan_build(const struct rd_knowledge *k, const struct rd_diagnosis *d, co
 	lower_all(&b, sr);
 	rd_sysroot_overlay_clear(sr);
 	find_reboot(plan);
+	free(b.links);
+	free(b.broken_at);
 	*ret = plan;
 	return 0;
 }

@@ -431,7 +431,9 @@ static void dnf_and_zypper_take_a_name_that_is_the_pin_and_refuse_the_rest(void 
 		  "dnf install -y --setopt=install_weak_deps=False kernel-devel-5.14.0-570.el9.x86_64\n"
 		  "undo: dnf remove -y --noautoremove kernel-devel-5.14.0-570.el9.x86_64\n" },
 		{ "package.install", { "packages", "bash-5.1.8-9.el9.x86_64", "named", "yes" }, "" },
-		{ "package.install", { "packages", "rocm", "from", "amd" }, "EOPNOTSUPP: which versions of rocm" },
+		{ "package.install",
+		  { "packages", "rocm", "from", "amd" },
+		  "EOPNOTSUPP: dnf's cache on disk has no rocm from AMD" },
 		{ "package.pin", { NULL }, "EOPNOTSUPP" },
 		{ "package.repair", { NULL }, "EOPNOTSUPP" },
 		{ "package.hold", { "packages", "bash" }, "EOPNOTSUPP: dnf's versionlock plugin is not installed" },
@@ -462,6 +464,153 @@ static void dnf_and_zypper_take_a_name_that_is_the_pin_and_refuse_the_rest(void 
 	check_rows(w, (const struct row[]){ { "package.hold", { "packages", "bash" }, "" } }, 1);
 }
 
+#define PRIMARY(name, version, release, arch) \
+	"<package type=\"rpm\">\n  <name>" name "</name>\n  <arch>" arch "</arch>\n  <version epoch=\"0\" ver=\"" version \
+	"\" rel=\"" release "\"/>\n</package>\n"
+#define DNF "dnf install -y --setopt=install_weak_deps=False "
+
+static void pack(const struct world *w, const char *path)
+{
+	rd_auto_free char *command = rd_xasprintf("gzip '%s/%s'", w->tree.dir, path);
+
+	assert_int_equal(system(command), 0);
+}
+
+/* A repository that is switched off, and one that is in the cache and nowhere else, have nothing to offer. */
+static void dnf_and_zypper_choose_from_the_metadata_in_their_caches(void **state)
+{
+	static const char repos[] = "[rocm]\nname=ROCm\nbaseurl=https://repo.radeon.com/rocm/el9/6.4.3/main\nenabled = 1\n"
+				    "[baseos]\nmirrorlist=https://mirrors.example/$releasever\n"
+				    "[off]\nbaseurl=https://repo.radeon.com/rocm/el9/7.0/main\nenabled=0\n";
+	static const struct row dnf[] = {
+		{ "package.install",
+		  { "packages", "rocm", "from", "amd" },
+		  DNF "rocm-6.4.3.60403-128.el9\nundo: dnf remove -y --noautoremove rocm\n" },
+		{ "package.install",
+		  { "packages", "rocrand-devel", "from", "amd", "release", "6.4.3" },
+		  DNF "rocrand-devel-3.3.0.60403-128.el9\nundo: dnf remove -y --noautoremove rocrand-devel\n" },
+		{ "package.install",
+		  { "packages", "rocm", "release", "7.0" },
+		  "EOPNOTSUPP: dnf's cache on disk has no rocm of release 7.0" },
+		{ "package.install", { "packages", "bash" }, DNF "bash-5.2.0-1.el9\nundo: " DNF "bash-5.1.8-9.el9\n" },
+		{ "firmware.install",
+		  { NULL },
+		  DNF "linux-firmware-20251111-153.el9\nundo: dnf remove -y --noautoremove linux-firmware\n" },
+		{ "firmware.install",
+		  { "avoid", "20251111" },
+		  "EOPNOTSUPP: linux-firmware: linux-firmware 20251111-153.el9, the newest in dnf's cache, is one that is "
+		  "known" },
+	};
+	static const struct row zypper[] = {
+		{ "package.install",
+		  { "packages", "rocm" },
+		  "zypper --non-interactive install --no-recommends rocm=6.4.3.60403-sles156.128\n"
+		  "undo: zypper --non-interactive remove --no-clean-deps rocm\n" },
+	};
+	const struct world *w = *state;
+	rd_auto_free char *clean =
+		rd_xasprintf("rm -r %s/var/lib/dpkg && mkdir -p %s/var/lib/rpm %s/etc/dnf && "
+	                     "cp " RD_SOURCE_DIR "/tests/fixtures/rpmdb/good.sqlite %s/var/lib/rpm/rpmdb.sqlite",
+	                     w->tree.dir, w->tree.dir, w->tree.dir, w->tree.dir);
+	rd_auto_free char *zypp = rd_xasprintf("mkdir -p %s/etc/zypp", w->tree.dir), *probe = NULL;
+
+	assert_int_equal(system(clean), 0);
+	probe = lowered(w, "package.remove", ARGS("packages", "none"));
+	if (strstr(probe, "sqlite"))
+		skip();
+	rd_fact_set_str(w->facts, "host.os.id", "rhel", "test");
+	tree_file(&w->tree, "etc/yum.repos.d/all.repo", repos);
+	tree_file(&w->tree, "var/cache/dnf/rocm-0123456789abcdef/repodata/1-primary.xml",
+	          "<metadata packages=\"9\">\n" PRIMARY("rocm", "6.4.3.60403", "128.el9", "x86_64")
+	                  PRIMARY("rocrand-devel", "3.3.0.60403", "128.el9", "x86_64") "</metadata>\n");
+	tree_file(&w->tree, "var/cache/dnf/baseos-0123456789abcdef/repodata/2-primary.xml",
+	          PRIMARY("linux-firmware", "20250812", "151.el9", "noarch")
+	                  PRIMARY("linux-firmware", "20251111", "153.el9", "noarch") PRIMARY("bash", "9", "9.el9", "src")
+	                          PRIMARY("bash", "5.1.8", "9.el9", "x86_64") PRIMARY("bash", "5.2.0", "1.el9", "x86_64"));
+	tree_file(&w->tree, "var/cache/dnf/off-0123456789abcdef/repodata/3-primary.xml",
+	          PRIMARY("rocm", "7.0.0.70000", "38.el9", "x86_64"));
+	tree_file(&w->tree, "var/cache/dnf/gone-0123456789abcdef/repodata/4-primary.xml",
+	          PRIMARY("rocm", "7.2.4.70204", "93.el9", "x86_64"));
+	pack(w, "var/cache/dnf/rocm-0123456789abcdef/repodata/1-primary.xml");
+	pack(w, "var/cache/dnf/baseos-0123456789abcdef/repodata/2-primary.xml");
+	pack(w, "var/cache/dnf/off-0123456789abcdef/repodata/3-primary.xml");
+	pack(w, "var/cache/dnf/gone-0123456789abcdef/repodata/4-primary.xml");
+	check_rows(w, dnf, RD_ARRAY_SIZE(dnf));
+
+	assert_int_equal(system(zypp), 0);
+	tree_file(&w->tree, "etc/zypp/repos.d/rocm.repo", "[rocm]\nbaseurl=https://repo.radeon.com/rocm/zyp/6.4.3/main\n");
+	tree_file(&w->tree, "var/cache/zypp/raw/rocm/repodata/1-primary.xml",
+	          PRIMARY("rocm", "6.4.3.60403", "sles156.128", "x86_64"));
+	pack(w, "var/cache/zypp/raw/rocm/repodata/1-primary.xml");
+	check_rows(w, zypper, RD_ARRAY_SIZE(zypper));
+}
+
+static void lists_that_apt_keeps_packed_are_read_too(void **state)
+{
+	static const struct row rows[] = {
+		{ "package.install",
+		  { "packages", "rocminfo", "from", "distribution" },
+		  APT " rocminfo=5.7.1-3build1\nundo: " APT_REMOVE " rocminfo\n" },
+		{ "package.install",
+		  { "packages", "rocm", "from", "distribution" },
+		  "EOPNOTSUPP: apt's lists on disk have no rocm" },
+	};
+	const struct world *w = *state;
+
+	pack(w, UBUNTU_LIST);
+	check_rows(w, rows, RD_ARRAY_SIZE(rows));
+}
+
+/* The one that is installed; else the narrowest that the system has. */
+static void firmware_is_of_the_package_that_is_in_charge_of_it(void **state)
+{
+	static const struct row none[] = {
+		{ "firmware.install", { NULL }, "EOPNOTSUPP: linux-firmware: apt's lists on disk have no linux-firmware" },
+	};
+	static const struct row narrow[] = {
+		{ "firmware.install",
+		  { NULL },
+		  APT " linux-firmware-amd-graphics=1ubuntu3\nundo: " APT_REMOVE " linux-firmware-amd-graphics\n" },
+	};
+	static const struct row installed[] = {
+		{ "firmware.install", { NULL }, APT " linux-firmware=2ubuntu3\nundo: " APT_DOWN " linux-firmware=1ubuntu0\n" },
+		{ "firmware.install",
+		  { "avoid", "2ubuntu" },
+		  "EOPNOTSUPP: linux-firmware: linux-firmware 2ubuntu3, the newest in apt's lists, is one that is known to "
+		  "fail" },
+	};
+	static const struct row newest[] = { { "firmware.install", { NULL }, "" } };
+	static const struct row of_driver[] = {
+		{ "firmware.install", { NULL }, "EOPNOTSUPP: amdgpu-dkms-firmware 30.30.1 is in charge of the firmware here" },
+	};
+	static const struct row unknown[] = {
+		{ "firmware.install",
+		  { NULL },
+		  "EOPNOTSUPP: which package of 'nixos' has amdgpu's firmware is not known here" },
+	};
+	static const char lists[] = "var/lib/apt/lists/archive.ubuntu.com_ubuntu_dists_noble_main_binary-amd64_Packages";
+	const struct world *w = *state;
+
+	rd_fact_set_str(w->facts, "host.os.id", "ubuntu", "test");
+	check_rows(w, none, 1);
+	tree_file(&w->tree, lists,
+	          "Package: linux-firmware\nVersion: 1ubuntu0\n\nPackage: linux-firmware\nVersion: 2ubuntu3\n\n"
+	          "Package: linux-firmware-amd-graphics\nVersion: 1ubuntu3\n");
+	check_rows(w, narrow, 1);
+	tree_file(&w->tree, "var/lib/dpkg/status",
+	          "Package: linux-firmware\nStatus: install ok installed\nVersion: 1ubuntu0\n");
+	check_rows(w, installed, 2);
+	tree_file(&w->tree, "var/lib/dpkg/status",
+	          "Package: linux-firmware\nStatus: install ok installed\nVersion: 2ubuntu3\n");
+	check_rows(w, newest, 1);
+	tree_file(&w->tree, "var/lib/dpkg/status",
+	          "Package: amdgpu-dkms-firmware\nStatus: install ok installed\nVersion: 30.30.1\n");
+	check_rows(w, of_driver, 1);
+	tree_file(&w->tree, "var/lib/dpkg/status", "Package: bash\nStatus: install ok installed\nVersion: 1\n");
+	rd_fact_set_str(w->facts, "host.os.id", "nixos", "test");
+	check_rows(w, unknown, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -480,6 +629,9 @@ int main(void)
 		TEST(only_the_key_with_the_known_fingerprint_is_let_in),
 		TEST(files_come_back_byte_for_byte),
 		TEST(a_host_without_a_package_manager_gets_advice),
+		TEST(dnf_and_zypper_choose_from_the_metadata_in_their_caches),
+		TEST(lists_that_apt_keeps_packed_are_read_too),
+		TEST(firmware_is_of_the_package_that_is_in_charge_of_it),
 		TEST(dnf_and_zypper_take_a_name_that_is_the_pin_and_refuse_the_rest),
 	};
 

@@ -156,6 +156,39 @@ static void code_for_the_other_mode_is_listed_and_unknown_stays_unknown(void **s
 	rd_fact_free(facts);
 }
 
+/* What HSA_XNACK switches it switches for everything: code of another engine that wants the other mode speaks against it. */
+static void xnack_is_named_where_it_suits_everything(void **state)
+{
+	static const struct {
+		const char *gfx, *targets, *others, *wanted;
+		bool ecc;
+	} cases[] = {
+		{ "gfx90a", "gfx90a:xnack+", NULL, "1", true },
+		{ "gfx942", "gfx942:xnack-", NULL, "0", true },
+		{ "gfx90a", "gfx90a:xnack+", "gfx90a", "1", true },
+		{ "gfx90a", "gfx90a:xnack+", "gfx90a:xnack-", "", true },
+		{ "gfx90a", "gfx90a:xnack+", "gfx1100", "1", true },
+		/* Its other feature is what does not fit. */
+		{ "gfx90a", "gfx90a:sramecc-:xnack+", NULL, "", true },
+		{ "gfx90a", "gfx90a:sramecc-:xnack+", NULL, "1", false },
+		/* There it is the driver's matter. */
+		{ "gfx906", "gfx906:xnack+", NULL, "", true },
+	};
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		struct rd_fact *facts = rd_facts_new(), *e;
+
+		rd_fact_set_bool(add_gpu(facts, "0000:03:00.0", cases[i].gfx, "dgpu"), "kfd.sram_ecc", cases[i].ecc, "test");
+		e = add_llama(facts, cases[i].targets, cases[i].gfx);
+		rd_fact_append_str(e, "mode_gpus", "0000:03:00.0", "/usr/local/lib/libggml-hip.so");
+		if (cases[i].others)
+			add_llama(facts, cases[i].others, cases[i].gfx);
+		run(facts, *state);
+		assert_string_equal(rd_fact_get_str(facts, "runtime.mode_mismatch[0].xnack"), cases[i].wanted);
+		rd_fact_free(facts);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -165,6 +198,7 @@ int main(void)
 		cmocka_unit_test(the_gpu_beside_a_card_is_not_renamed),
 		cmocka_unit_test(an_override_that_rocblas_needs_is_needed),
 		cmocka_unit_test(code_for_the_other_mode_is_listed_and_unknown_stays_unknown),
+		cmocka_unit_test(xnack_is_named_where_it_suits_everything),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -37,7 +37,7 @@ static void write_file(const char *dir, const char *name, const char *text)
 	fclose(f);
 }
 
-/* A folder whose files mask the built-in rules, and whose own rules are @rules. */
+/* A folder whose files mask the built-in rules, and whose own rules are @rules; what follows a form feed is in a later file. */
 static int load(const char *rules, struct rd_knowledge **ret, struct rd_error *err)
 {
 	char dir[] = "/tmp/rd-test-XXXXXX";
@@ -53,8 +53,13 @@ static int load(const char *rules, struct rd_knowledge **ret, struct rd_error *e
 
 		write_file(folder, name, "");
 	}
-	text = rd_xasprintf("{\"schema\": \"rocm-doctor/rules/1\", \"rules\": [%s]}", rules);
+	text = rd_xasprintf("{\"schema\": \"rocm-doctor/rules/1\", \"rules\": [%.*s]}", (int)strcspn(rules, "\f"), rules);
 	write_file(folder, "zz-test.json", text);
+	if (strchr(rules, '\f')) {
+		text = (free(text),
+		        rd_xasprintf("{\"schema\": \"rocm-doctor/rules/1\", \"rules\": [%s]}", strchr(rules, '\f') + 1));
+		write_file(folder, "zz-test2.json", text);
+	}
 	rd_strv_push(&dirs, dir);
 	r = rd_knowledge_load(&dirs, ret, err);
 	text = (free(text), rd_xasprintf("rm -r %s", dir));
@@ -262,9 +267,9 @@ static void mistakes_in_a_file_of_rules_are_told_with_their_place(void **state)
 static void a_later_record_replaces_and_can_switch_off(void **state)
 {
 	(void)state;
-	check(RULE("kernel/a", "error", "true", "") "," RULE("kernel/a", "warning", "true",
-	                                                     ", \"enabled\": false") "," RULE("kernel/b", "error", "host.wsl",
-	                                                                                      EXPLAINS("\"kernel/a\"")),
+	check(RULE("kernel/a", "error", "true", "") "\f" RULE("kernel/a", "warning", "true",
+	                                                      ", \"enabled\": false") "," RULE("kernel/b", "error", "host.wsl",
+	                                                                                       EXPLAINS("\"kernel/a\"")),
 	      "{\"host\": {\"wsl\": true}}", "b=root-cause");
 }
 

@@ -82,9 +82,11 @@ struct rd_fix {
  * @dirs: further directories in rising rank, NULL: none
  *
  * Strict: unknown keys, facts and functions, duplicate keys, cycles of causes and ids that no rule has are errors which name
- * file, JSON pointer and column.
+ * file, JSON pointer and column. The texts of built-in records are judged by _load_strictly alone, which the tests do, so that
+ * a check need not.
  */
 int rd_knowledge_load(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err) RD_MUST_CHECK;
+int rd_knowledge_load_strictly(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err) RD_MUST_CHECK;
 struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k);
 
 /* The declared facts of all probes. */

@@ -85,7 +85,7 @@ int rd_app_load_knowledge(struct rd_app *app)
 
 	if (status)
 		return status;
-	if (rd_knowledge_load(&dirs, &app->knowledge, &err) >= 0)
+	if ((app->strict ? rd_knowledge_load_strictly : rd_knowledge_load)(&dirs, &app->knowledge, &err) >= 0)
 		return 0;
 	rd_app_fail(app, 0, "%s", err.message);
 	rd_error_clear(&err);

@@ -59,6 +59,7 @@ struct rd_app {
 	unsigned pid;
 	struct rd_strv pythons, rule_dirs;
 	bool network;
+	bool strict; /* built-in rules are judged too */
 	/* output */
 	const char *format, *output;
 	enum rd_color color;

@@ -401,6 +401,7 @@ int cmd_rules(struct rd_app *app, int argc, char *argv[])
 
 	if (rd_streq(verb, "lint") && argc == 2)
 		rd_strv_push(&app->rule_dirs, argv[1]);
+	app->strict = true;
 	status = rd_app_load_knowledge(app);
 	if (status)
 		return rd_streq(verb, "lint") ? RD_EXIT_FOUND : status;

@@ -10,16 +10,25 @@ struct cJSON;
 struct rd_error;
 struct rd_schema;
 
+/* A document that was read by rd_json_read_builtin. */
+struct rd_json {
+	struct cJSON *root; /* never for cJSON_Delete */
+	struct rd_json_block *blocks;
+	char *text;
+};
+
 /* One JSON file that counts: not replaced and not masked. */
 struct rd_knowledge_file {
-	char *name;   /* "rules/kernel.json" */
-	char *origin; /* "built in" or a path */
-	char *text;
+	char *name;         /* "rules/kernel.json" */
+	char *origin;       /* a path; NULL: built in */
+	const char *text;   /* owned where there is an origin */
 	struct cJSON *json; /* parsed at load (rules) or at first use */
+	struct rd_json builtin;
 };
 
 struct rd_knowledge {
 	struct rd_schema *schema;
+	bool strict; /* what was built in is judged as what was not */
 	struct rd_knowledge_file *files;
 	size_t files_n, files_allocated;
 	struct rd_rule **rules; /* by layer, then id */
@@ -33,9 +42,12 @@ struct rd_knowledge {
 	char *version;
 };
 
-/* Parse one rule; @where is the JSON pointer for messages. NULL with the reason in @err. */
+/*
+ * Parse one rule; @where is the JSON pointer for messages. NULL with the reason in @err.
+ * @trusted: its texts were judged when the program was built; they are parsed once they are wanted
+ */
 struct rd_rule *rd_rule_parse(const struct cJSON *json, const char *origin, const char *where, const struct rd_schema *schema,
-                              struct rd_error *err);
+                              bool trusted, struct rd_error *err);
 struct rd_rule *rd_rule_free(struct rd_rule *rule);
 
 /* Parse one fix record. NULL with the reason in @err. */
@@ -51,3 +63,7 @@ int rd_knowledge_connect(struct rd_knowledge *k, struct rd_error *err);
  * Parse strictly: errors name @origin, line and column; duplicate keys are errors, with their JSON pointer.
  */
 struct cJSON *rd_json_parse(const char *text, const char *origin, struct rd_error *err);
+
+/* For what was built in. False, and nothing to clear, where it has something that only cJSON can read, or refuse. */
+bool rd_json_read_builtin(const char *text, struct rd_json *ret);
+void rd_json_clear(struct rd_json *doc);

@@ -32,8 +32,25 @@ static struct rd_knowledge_file *find_file(const struct rd_knowledge *k, const c
 	return NULL;
 }
 
-/* Takes @text. The same name again replaces what was there; empty text masks it. */
-static void put_file(struct rd_knowledge *k, const char *name, const char *origin, char *text)
+static void forget_json(struct rd_knowledge_file *file)
+{
+	if (file->builtin.root)
+		rd_json_clear(&file->builtin);
+	else
+		cJSON_Delete(file->json);
+	file->json = NULL;
+}
+
+static void forget_text(struct rd_knowledge_file *file)
+{
+	forget_json(file);
+	if (file->origin)
+		free((char *)file->text);
+	free(file->origin);
+}
+
+/* Takes @text unless it was built in, without an origin. The same name again replaces what was there; empty text masks it. */
+static void put_file(struct rd_knowledge *k, const char *name, const char *origin, const char *text)
 {
 	struct rd_knowledge_file *file = find_file(k, name);
 
@@ -42,11 +59,15 @@ static void put_file(struct rd_knowledge *k, const char *name, const char *origi
 		file = &k->files[k->files_n++];
 		*file = (struct rd_knowledge_file){ .name = rd_xstrdup(name) };
 	} else {
-		free(file->origin);
-		free(file->text);
+		forget_text(file);
 	}
-	file->origin = rd_xstrdup(origin);
+	file->origin = origin ? rd_xstrdup(origin) : NULL;
 	file->text = text;
+}
+
+static bool is_trusted(const struct rd_knowledge *k, const struct rd_knowledge_file *file)
+{
+	return !file->origin && !k->strict;
 }
 
 static int by_name(const void *a, const void *b)
@@ -130,7 +151,7 @@ static int read_files(struct rd_knowledge *k, const struct rd_strv *dirs, struct
 	int r = 0;
 
 	for (const struct rd_embedded *e = rd_embedded_files; e->name; e++)
-		put_file(k, e->name, "built in", rd_xstrndup(e->text, e->len));
+		put_file(k, e->name, NULL, e->text);
 	for (size_t i = 0; dirs && i < dirs->n; i++)
 		for (size_t j = 0; j < RD_ARRAY_SIZE(kinds) && r >= 0; j++)
 			r = read_folder(k, dirs->v[i], kinds[j], err);
@@ -169,12 +190,17 @@ static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *wh
 	return 0;
 }
 
+static const char *origin_of(const struct rd_knowledge_file *file)
+{
+	return file->origin ? file->origin : file->name;
+}
+
 static int check_schema(const struct rd_knowledge_file *file, const char *wanted, struct rd_error *err)
 {
 	const cJSON *schema = cJSON_GetObjectItemCaseSensitive(file->json, "schema");
 
 	if (!cJSON_IsString(schema) || !rd_streq(schema->valuestring, wanted))
-		return rd_error_set(err, -EINVAL, "%s: /schema: '%s' is wanted", file->origin, wanted);
+		return rd_error_set(err, -EINVAL, "%s: /schema: '%s' is wanted", origin_of(file), wanted);
 	return 0;
 }
 
@@ -196,29 +222,32 @@ static int put_fix(struct rd_knowledge *k, struct rd_fix *fix, const char *where
 	return 0;
 }
 
-static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kind, const char *origin, const char *where,
-                      struct rd_error *err)
+static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kind, const struct rd_knowledge_file *file,
+                      const char *where, struct rd_error *err)
 {
 	struct rd_rule *rule;
 	struct rd_fix *fix;
 
 	if (rd_streq(kind, "rules")) {
-		rule = rd_rule_parse(json, origin, where, k->schema, err);
+		rule = rd_rule_parse(json, origin_of(file), where, k->schema, is_trusted(k, file), err);
 		return rule ? put_rule(k, rule, where, err) : -EINVAL;
 	}
-	fix = rd_fix_parse(json, origin, where, err);
+	fix = rd_fix_parse(json, origin_of(file), where, err);
 	return fix ? put_fix(k, fix, where, err) : -EINVAL;
 }
 
 /* A file of rules or of fixes: {"schema": "rocm-doctor/KIND/1", KIND: [...]}. */
 static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, const char *kind, struct rd_error *err)
 {
-	const char *origin = rd_streq(file->origin, "built in") ? file->name : file->origin;
+	const char *origin = origin_of(file);
 	rd_auto_free char *schema = rd_xasprintf("rocm-doctor/%s/1", kind);
 	const cJSON *records, *child;
 	size_t index = 0;
 
-	file->json = rd_json_parse(file->text, origin, err);
+	if (is_trusted(k, file) && rd_json_read_builtin(file->text, &file->builtin))
+		file->json = file->builtin.root;
+	else
+		file->json = rd_json_parse(file->text, origin, err);
 	if (!file->json || check_schema(file, schema, err) < 0)
 		return -EINVAL;
 	records = cJSON_GetObjectItemCaseSensitive(file->json, kind);
@@ -231,12 +260,11 @@ static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, 
 	cJSON_ArrayForEach (child, records) {
 		rd_auto_free char *where = rd_xasprintf("/%s/%zu", kind, index++);
 
-		if (put_record(k, child, kind, origin, where, err) < 0)
+		if (put_record(k, child, kind, file, where, err) < 0)
 			return -EINVAL;
 	}
 	/* The records have all that is of use. */
-	cJSON_Delete(file->json);
-	file->json = NULL;
+	forget_json(file);
 	return 0;
 }
 
@@ -273,10 +301,21 @@ static int load_all_records(struct rd_knowledge *k, struct rd_error *err)
 	return r;
 }
 
+static bool is_all_trusted(const struct rd_knowledge *k)
+{
+	for (size_t i = 0; i < k->files_n; i++)
+		if (!is_trusted(k, &k->files[i]))
+			return false;
+	return true;
+}
+
 /* A fix must fit every rule that names it. One that is not there yet is lint's business. */
 static int check_fixes(const struct rd_knowledge *k, struct rd_error *err)
 {
 	int r = 0;
+
+	if (is_all_trusted(k))
+		return 0;
 
 	for (size_t i = 0; i < k->rules_n; i++) {
 		const struct rd_rule *rule = k->rules[i];
@@ -305,11 +344,12 @@ static void find_version(struct rd_knowledge *k)
 	}
 }
 
-int rd_knowledge_load(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err)
+static int load(const struct rd_strv *dirs, bool strict, struct rd_knowledge **ret, struct rd_error *err)
 {
 	struct rd_knowledge *k = rd_xcalloc(1, sizeof(*k));
 	int r = rd_schema_new(rd_probes, rd_probes_n, &k->schema, err);
 
+	k->strict = strict;
 	if (r >= 0)
 		r = read_files(k, dirs, err);
 	if (r >= 0)
@@ -327,15 +367,23 @@ int rd_knowledge_load(const struct rd_strv *dirs, struct rd_knowledge **ret, str
 	return 0;
 }
 
+int rd_knowledge_load(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err)
+{
+	return load(dirs, false, ret, err);
+}
+
+int rd_knowledge_load_strictly(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err)
+{
+	return load(dirs, true, ret, err);
+}
+
 struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k)
 {
 	if (!k)
 		return NULL;
 	for (size_t i = 0; i < k->files_n; i++) {
+		forget_text(&k->files[i]);
 		free(k->files[i].name);
-		free(k->files[i].origin);
-		free(k->files[i].text);
-		cJSON_Delete(k->files[i].json);
 	}
 	for (size_t i = 0; i < k->rules_n; i++)
 		rd_rule_free(k->rules[i]);
@@ -397,6 +445,8 @@ static const cJSON *get_json(const struct rd_knowledge *k, const char *kind, con
 
 	if (!file || is_masked(file))
 		return NULL;
+	if (!file->json && !file->origin && rd_json_read_builtin(file->text, &file->builtin))
+		file->json = file->builtin.root;
 	if (!file->json)
 		file->json = cJSON_Parse(file->text);
 	return file->json;

@@ -7,6 +7,7 @@
 #include "rocm-doctor/expr.h"
 #include "rocm-doctor/facts.h"
 #include "util/cleanup.h"
+#include "util/log.h"
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/xalloc.h"
@@ -19,6 +20,8 @@ struct rd_template {
 	} * pieces;
 	size_t n, allocated;
 	char *text;
+	/* Set until the text is parsed. */
+	const struct rd_schema *schema, *item;
 };
 
 static void add_piece(struct rd_template *t, char *text, struct rd_expr *path)
@@ -68,13 +71,32 @@ static int parse_pieces(struct rd_template *t, const char *text, const struct rd
 	return 0;
 }
 
-struct rd_template *rd_template_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-                                      struct rd_error *err)
+struct rd_template *rd_template_new(const char *text, const struct rd_schema *schema, const struct rd_schema *item)
 {
 	struct rd_template *t = rd_xcalloc(1, sizeof(*t));
 
 	t->text = rd_xstrdup(text);
+	t->schema = schema;
+	t->item = item;
+	return t;
+}
+
+struct rd_template *rd_template_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
+                                      struct rd_error *err)
+{
+	struct rd_template *t = rd_template_new(text, NULL, NULL);
+
 	return parse_pieces(t, text, schema, item, err) < 0 ? rd_template_free(t) : t;
+}
+
+static const struct rd_template *parsed(const struct rd_template *t)
+{
+	struct rd_template *lazy = (struct rd_template *)t;
+
+	if (t->schema && parse_pieces(lazy, t->text, t->schema, t->item, NULL) < 0)
+		rd_log_debug("no template: '%s'", t->text);
+	lazy->schema = NULL;
+	return t;
 }
 
 struct rd_template *rd_template_free(struct rd_template *t)
@@ -179,6 +201,7 @@ bool rd_template_render(const struct rd_template *t, const struct rd_fact *facts
 {
 	bool complete = true;
 
+	parsed(t);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct rd_fact *f;
 		size_t before = ret->len;
@@ -205,11 +228,12 @@ const char *rd_template_text(const struct rd_template *t)
 
 const struct rd_expr *rd_template_path(const struct rd_template *t)
 {
-	return t->n == 1 ? t->pieces[0].path : NULL;
+	return parsed(t)->n == 1 ? t->pieces[0].path : NULL;
 }
 
 void rd_template_paths(const struct rd_template *t, struct rd_strv *ret)
 {
+	parsed(t);
 	for (size_t i = 0; i < t->n; i++)
 		if (t->pieces[i].path)
 			rd_expr_paths(t->pieces[i].path, ret);

@@ -1,0 +1,201 @@
+/*
+ * A quick reader of the JSON that was built in, whose every byte was checked when it was built: one block of memory for many
+ * values, strings where they stand. Whatever it does not know it leaves to cJSON.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "knowledge-internal.h"
+#include "util/xalloc.h"
+
+#define BLOCK_VALUES 511
+#define DEPTH_MAX 32
+
+struct rd_json_block {
+	struct rd_json_block *next;
+	cJSON values[BLOCK_VALUES];
+};
+
+struct reader {
+	struct rd_json *doc;
+	char *at;
+	size_t left; /* values, in the newest block */
+	unsigned depth;
+};
+
+static cJSON *new_value(struct reader *r, int type)
+{
+	cJSON *value;
+
+	if (!r->left) {
+		struct rd_json_block *block = rd_xmalloc(sizeof(*block));
+
+		block->next = r->doc->blocks;
+		r->doc->blocks = block;
+		r->left = BLOCK_VALUES;
+	}
+	value = &r->doc->blocks->values[--r->left];
+	*value = (cJSON){ .type = type };
+	return value;
+}
+
+static char next_token(struct reader *r)
+{
+	while (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r')
+		r->at++;
+	return *r->at;
+}
+
+static char unescaped(char c)
+{
+	static const char from[] = "\"\\/nt", to[] = "\"\\/\n\t";
+	const char *found = c ? strchr(from, c) : NULL;
+
+	return found ? to[found - from] : '\0';
+}
+
+/* The text behind a quotation mark, ended and unescaped in its place; NULL where that cannot be done. */
+static char *read_string(struct reader *r)
+{
+	char *begin = ++r->at, *end = strchr(begin, '"'), *to;
+
+	if (!end)
+		return NULL;
+	*end = '\0';
+	to = strchr(begin, '\\');
+	if (!to) {
+		r->at = end + 1;
+		return begin;
+	}
+	*end = '"';
+	for (r->at = to; *r->at != '"'; r->at++) {
+		if (!*r->at)
+			return NULL;
+		*to = *r->at != '\\' ? *r->at : unescaped(*++r->at);
+		if (!*to++)
+			return NULL;
+	}
+	r->at++;
+	*to = '\0';
+	return begin;
+}
+
+static cJSON *read_value(struct reader *r);
+
+static cJSON *read_members(struct reader *r, int type, char close)
+{
+	cJSON *value = new_value(r, type), **to = &value->child;
+
+	r->at++;
+	if (next_token(r) == close) {
+		r->at++;
+		return value;
+	}
+	for (;;) {
+		char *key = NULL;
+
+		if (type == cJSON_Object) {
+			key = next_token(r) == '"' ? read_string(r) : NULL;
+			if (!key || next_token(r) != ':')
+				return NULL;
+			r->at++;
+		}
+		*to = read_value(r);
+		if (!*to)
+			return NULL;
+		(*to)->string = key;
+		to = &(*to)->next;
+		if (next_token(r) == close)
+			break;
+		if (*r->at++ != ',')
+			return NULL;
+	}
+	r->at++;
+	return value;
+}
+
+static cJSON *read_word(struct reader *r)
+{
+	static const struct {
+		const char *word;
+		size_t len;
+		int type;
+	} words[] = { { "true", 4, cJSON_True }, { "false", 5, cJSON_False }, { "null", 4, cJSON_NULL } };
+	cJSON *value;
+	char *end;
+	double number;
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(words); i++) {
+		if (strncmp(r->at, words[i].word, words[i].len) == 0) {
+			r->at += words[i].len;
+			value = new_value(r, words[i].type);
+			value->valueint = words[i].type == cJSON_True;
+			return value;
+		}
+	}
+	if (*r->at != '-' && !(*r->at >= '0' && *r->at <= '9'))
+		return NULL;
+	number = strtod(r->at, &end);
+	if (end == r->at || !(number > -1e18 && number < 1e18))
+		return NULL;
+	r->at = end;
+	value = new_value(r, cJSON_Number);
+	value->valuedouble = number;
+	value->valueint = number >= INT_MAX ? INT_MAX : number <= INT_MIN ? INT_MIN : (int)number;
+	return value;
+}
+
+static cJSON *read_value(struct reader *r)
+{
+	cJSON *value = NULL;
+
+	if (++r->depth > DEPTH_MAX)
+		return NULL;
+	switch (next_token(r)) {
+	case '{':
+		value = read_members(r, cJSON_Object, '}');
+		break;
+	case '[':
+		value = read_members(r, cJSON_Array, ']');
+		break;
+	case '"':
+		value = new_value(r, cJSON_String);
+		value->valuestring = read_string(r);
+		if (!value->valuestring)
+			return NULL;
+		break;
+	default:
+		value = read_word(r);
+		break;
+	}
+	r->depth--;
+	return value;
+}
+
+bool rd_json_read_builtin(const char *text, struct rd_json *ret)
+{
+	struct reader r = { .doc = ret };
+
+	ret->text = rd_xstrdup(text);
+	r.at = ret->text;
+	ret->root = read_value(&r);
+	if (ret->root && !next_token(&r))
+		return true;
+	rd_json_clear(ret);
+	return false;
+}
+
+void rd_json_clear(struct rd_json *doc)
+{
+	while (doc->blocks) {
+		struct rd_json_block *next = doc->blocks->next;
+
+		free(doc->blocks);
+		doc->blocks = next;
+	}
+	free(doc->text);
+	*doc = (struct rd_json){ NULL, NULL, NULL };
+}

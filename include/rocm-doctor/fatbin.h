@@ -1,6 +1,7 @@
 /*
  * Device code: which targets the code in a file is for. Libraries and programs with bundles inside (plain, compressed, several
- * in a row, split out into kpack archives), bundles and code objects on their own, kpack archives, static libraries.
+ * in a row, split out into kpack archives), objects before they are linked, bundles and code objects on their own, kpack archives,
+ * static libraries.
  *
  * Reads headers and entry tables, never code: kilobytes of a file of gigabytes.
  */
@@ -27,6 +28,7 @@ enum {
 	RD_FATBIN_KPACK = 1u << 4,       /* the file is such an archive */
 	RD_FATBIN_ARCHIVE = 1u << 5,     /* static library */
 	RD_FATBIN_HOST_ELF = 1u << 6,
+	RD_FATBIN_OFFLOAD = 1u << 7, /* images that clang's linker wrapper has not made bundles of */
 };
 
 struct rd_fatbin_target {

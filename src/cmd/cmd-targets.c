@@ -37,7 +37,7 @@ struct result {
  */
 struct entry {
 	char *path;
-	bool folder;
+	bool folder, unknown;
 	size_t files, bundles, bundles_read;
 	struct rd_strv targets, problems;
 	struct result *results; /* one for each GPU */
@@ -135,6 +135,7 @@ static void note(struct targets *t, struct entry *e, const struct rd_fatbin *f)
 	e->files++;
 	e->bundles += f->bundles;
 	e->bundles_read += f->bundles_read;
+	e->unknown |= f->has_code_unknown;
 	for (size_t i = 0; i < f->targets_n; i++)
 		rd_strv_push_unique(&e->targets, f->targets[i].text);
 	for (size_t i = 0; i < f->unknown_ids->n; i++)
@@ -265,7 +266,7 @@ static const char *word(const struct result *r)
 /* An entry that was only looked at and could not be read has no results to tell. */
 static bool has_results(const struct entry *e)
 {
-	return e->files && (e->targets.n || e->bundles);
+	return e->files && (e->targets.n || e->bundles || e->unknown);
 }
 
 static cJSON *strings(const struct rd_strv *v)
@@ -321,7 +322,7 @@ static void print_entry(const struct targets *t, const struct entry *e)
 
 		printf(" %s", text);
 	}
-	puts(e->targets.n ? "" : e->files ? " no device code" : " not read");
+	puts(e->targets.n ? "" : !e->files ? " not read" : e->unknown ? " device code that cannot be told" : " no device code");
 	for (size_t i = 0; i < t->asked_n && has_results(e); i++) {
 		const struct result *r = &e->results[i];
 

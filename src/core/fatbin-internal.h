@@ -52,6 +52,10 @@ bool bundle_begins(const unsigned char *bytes, size_t len);
 /* A bare code object: its target becomes a bundle of its own. */
 void bundle_code_object(struct scan *s, const struct rd_elf *elf);
 
+/* An object's section of images that are not linked yet, or such binaries on their own. */
+bool offload_begins(const unsigned char *bytes, size_t len);
+void offload_walk(struct scan *s, const struct rd_reader *window, uint64_t where);
+
 int kpack_read(const struct rd_reader *reader, struct rd_kpack_archive *ret, struct rd_error *err);
 /* The marker of a library whose code was split out: fills kernel_name and kpack_patterns. */
 int kpack_read_marker(struct rd_fatbin *f, const unsigned char *bytes, size_t len);

@@ -301,6 +301,21 @@ static void scan_rdc(struct scan *s, const struct rd_elf *elf)
 	}
 }
 
+/* Relocatable objects of clang's new driver: the name stays the same however many there are. */
+static void scan_offloading(struct scan *s, const struct rd_elf *elf)
+{
+	for (size_t i = 0; i < elf->sections_n; i++) {
+		const struct rd_elf_section *section = &elf->sections[i];
+		struct rd_reader window = rd_reader_window(&elf->reader, section->offset, section->size);
+
+		if (!rd_streq(section->name, ".llvm.offloading") || section->type == SECTION_NOBITS)
+			continue;
+		if (window.size < section->size)
+			fatbin_problem(s->out, "section %s reaches past the end of the file", section->name);
+		offload_walk(s, &window, elf->reader.start + section->offset);
+	}
+}
+
 static void scan_sections(struct scan *s, struct rd_elf *elf)
 {
 	const struct rd_elf_section *fatbin = rd_elf_section(elf, ".hip_fatbin");
@@ -313,6 +328,7 @@ static void scan_sections(struct scan *s, struct rd_elf *elf)
 	else if (fatbin && fatbin->type != SECTION_NOBITS)
 		walk_section(s, elf, fatbin, &w);
 	scan_rdc(s, elf);
+	scan_offloading(s, elf);
 	free(w.pointers);
 }
 
@@ -426,6 +442,13 @@ static int scan_bundles(struct scan *s, const struct rd_reader *r, struct rd_err
 	return 0;
 }
 
+static int scan_offload(struct scan *s, const struct rd_reader *r, struct rd_error *err)
+{
+	(void)err;
+	offload_walk(s, r, r->start);
+	return 0;
+}
+
 static int scan_any(struct scan *s, const struct rd_reader *r, struct rd_error *err)
 {
 	static const struct {
@@ -435,7 +458,7 @@ static int scan_any(struct scan *s, const struct rd_reader *r, struct rd_error *
 	} kinds[] = {
 		{ "\177ELF", 4, scan_elf },       { "__CLANG_OFFLOAD_BUNDLE__", 24, scan_bundles },
 		{ "CCOB", 4, scan_bundles },      { "KPAK", 4, scan_kpack },
-		{ "!<arch>\n", 8, scan_archive },
+		{ "!<arch>\n", 8, scan_archive }, { "\x10\xff\x10\xad", 4, scan_offload },
 	};
 	unsigned char head[24];
 	ssize_t n = rd_reader_pread_some(r, head, sizeof(head), 0);

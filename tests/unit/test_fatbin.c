@@ -81,6 +81,11 @@ static void every_sample_yields_its_targets(void **state)
 		{ "/bundle_legacy_ids.hipfb", 1, 0, "gfx906(legacy) gfx908:sramecc+" },
 		{ "/obj_2arch.o", 1, 1, "gfx90a gfx942" },
 		{ "/obj_2arch_ccob.o", 1, 1, "gfx90a gfx942" },
+		{ "/obj_new_driver.o", 2, 0, "gfx90a:xnack+ gfx1100" },
+		{ "/offload_v1.bin", 1, 0, "gfx90a:xnack+ gfx942" },
+		{ "/offload_v2.bin", 1, 0, "gfx942:sramecc+:xnack- gfx1201" },
+		{ "/offload_v3_zlib.bin", 1, 0, "gfx942:sramecc+:xnack- gfx1201" },
+		{ "/offload_v3_zstd.bin", 1, 0, "gfx942:sramecc+:xnack- gfx1201" },
 		{ "/lib_one_tu.so", 1, 1, "gfx90a gfx942" },
 		{ "/lib_two_tu.so", 2, 2, "gfx90a gfx90a:sramecc+:xnack- gfx90a:sramecc+:xnack+ gfx942 gfx1100" },
 		{ "/lib_two_tu_lld.so", 2, 2, "gfx90a gfx90a:sramecc+:xnack- gfx90a:sramecc+:xnack+ gfx942 gfx1100" },
@@ -126,6 +131,8 @@ static void broken_samples_name_their_damage(void **state)
 		{ "/bad_ccob_method7.hipfb", NULL, "compressed bundle at 0x0: unknown compression method" },
 		{ "/bad_ccob_total_too_small.hipfb", NULL, "" },
 		{ "/bad_ccob_corrupt_payload.hipfb", NULL, "compressed bundle at 0x0: the compressed text is damaged" },
+		{ "/bad_offload_strings.bin", NULL, "offload binary at 0x0: its tables are damaged" },
+		{ "/bad_offload_version9.bin", NULL, "offload binary at 0x0: version 9 of 2816 bytes is not known" },
 		{ "/bad_kpack_toc_outside.kpack", "the table of contents lies outside the file", NULL },
 		{ "/bad_kpack_version2.kpack", "kpack version 2 is not known", NULL },
 		{ "/bad_kpack_truncated_toc.kpack", "the table of contents is damaged", NULL },
@@ -222,11 +229,11 @@ static void a_file_of_text_is_no_device_code(void **state)
 	assert_null(f);
 }
 
-/* A static library of two members, the second of an odd place. */
+/* A static library of three members, behind one of odd length. */
 static void a_static_library_has_the_targets_of_its_members(void **state)
 {
 	rd_auto_strbuf struct rd_strbuf ar = RD_STRBUF_INIT;
-	static const char *const members[] = { "/obj_2arch.o", "/code_gfx11-generic_cov6.hsaco" };
+	static const char *const members[] = { "/obj_2arch.o", "/obj_new_driver.o", "/code_gfx11-generic_cov6.hsaco" };
 	struct rd_reader reader;
 	struct rd_fatbin *f;
 
@@ -246,7 +253,7 @@ static void a_static_library_has_the_targets_of_its_members(void **state)
 	reader = rd_reader_of_bytes(ar.buf, ar.len);
 	assert_int_equal(rd_fatbin_scan(&reader, 0, &f, NULL), 0);
 	rd_auto_free char *targets = targets_of(f);
-	assert_string_equal(targets, "gfx90a gfx942 gfx11-generic");
+	assert_string_equal(targets, "gfx90a gfx90a:xnack+ gfx942 gfx1100 gfx11-generic");
 	rd_fatbin_free(f);
 }
 
@@ -303,8 +310,10 @@ static void wrappers_lead_past_what_cannot_be_read(void **state)
 
 static void every_cut_and_flipped_byte_is_survived(void **state)
 {
-	static const char *const samples[] = { "/lib_one_tu.so", "/ccob_v3_zstd.hipfb", "/ccob_v1_zlib.hipfb",
-		                               "/kpack_tree/.kpack/demo_gfx942.kpack", "/bundle_legacy_ids.hipfb" };
+	static const char *const samples[] = { "/lib_one_tu.so",           "/ccob_v3_zstd.hipfb",
+		                               "/ccob_v1_zlib.hipfb",      "/kpack_tree/.kpack/demo_gfx942.kpack",
+		                               "/bundle_legacy_ids.hipfb", "/offload_v1.bin",
+		                               "/offload_v3_zstd.bin" };
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(samples); i++) {
 		rd_auto_free char *bytes = NULL;

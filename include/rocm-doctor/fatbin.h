@@ -47,6 +47,7 @@ struct rd_fatbin_set {
 
 struct rd_kpack_archive {
 	char *path;
+	char *named;             /* what stands for the target in its name; NULL where it is named as it is */
 	struct rd_strv *targets; /* the archive's own list */
 	struct rd_strv *keys;    /* "BINARY#N TARGET" of each code object, sorted */
 	char *error;             /* why it could not be read; NULL */
@@ -68,9 +69,12 @@ struct rd_fatbin {
 	/* kpack */
 	char *kernel_name;
 	struct rd_strv *kpack_patterns;    /* as in the file */
-	struct rd_kpack_archive *archives; /* those that the patterns lead to, sorted by path */
+	struct rd_kpack_archive *archives; /* those that the patterns or the variables lead to */
 	size_t archives_n;
+	bool kpack_disabled;                 /* ROCM_KPACK_DISABLE: no archive is opened */
+	bool kpack_replaced;                 /* ROCM_KPACK_PATH: its archives are opened in place of those of the patterns */
 	struct rd_strv *incomplete_overlays; /* archives for one feature mode that hold only a part of what the plain one has */
+	struct rd_strv *overlay_targets;     /* what each of them is for */
 	/* Members, for sorting; not for others. */
 	size_t targets_allocated, sets_allocated, archives_allocated;
 };
@@ -87,7 +91,7 @@ enum {
 };
 
 /*
- * rd_fatbin_read - the device code of a file
+ * rd_fatbin_read - the device code of a file, and of the kpack archives that it and the process's ROCM_KPACK_* lead to
  * @compressed_budget: bytes of compressed input to unpack at most, 0: all bundles. Where it does not reach for all, bundles
  *   spread evenly over the file are taken
  *

@@ -51,12 +51,34 @@ void rd_survey_set(struct rd_fact *at, const char *prefix, const struct rd_fatbi
 void rd_survey_set_data(struct rd_sysroot *sr, struct rd_fact *at, const char *prefix, enum rd_libdata_kind kind,
                         const char *library, const struct rd_gpu_agent *agents, size_t n);
 
+/* rd_survey_set_code - rd_survey_set() of a library, and its path below @prefix */
+void rd_survey_set_code(struct rd_sysroot *sr, struct rd_fact *at, const char *prefix, const char *library,
+                        const struct rd_gpu_agent *agents, size_t n);
+
+#define RD_SURVEY_CODE_FACTS(at, of) \
+	{ at "path", RD_STR, of " in its process", "the loader's search" }, \
+		{ at "gfx_targets[]", RD_STRS, "gfx that the device code of " of " is for", of }, RD_SURVEY_FACTS(at, of)
+
 #define RD_SURVEY_DATA_FACTS(at, of) \
 	{ at "path", RD_STR, of " in its process", "the loader's search" }, \
 		{ at "folder", RD_STR, "folder of the data of " of, "the library's folder, its variable" }, \
 		{ at "gfx[]", RD_STRS, "gfx that the folder has files for", "the folder's names" }, \
 	{ \
 		at "missing_gpus[]", RD_STRS, "GPUs without data of " of, "the folder's names" \
+	}
+
+/* What rd_survey_set_data() sets of MIOpen beyond that. */
+#define RD_SURVEY_MIOPEN_FACTS(at) \
+	RD_SURVEY_DATA_FACTS(at, "MIOpen"), \
+		{ at "databases[]", RD_LIST, "its databases, by gfx and compute units; it takes the nearest", \
+		  "the folder's names" }, \
+		{ at "databases[].gfx", RD_STR, "gfx that it is for", "the folder's names" }, \
+		{ at "databases[].cu_count", RD_INT, "compute units, as HIP counts them; 0: any", "the folder's names" }, \
+		{ at "databases[].performance", RD_BOOL, "measured parameters are there", "*.db, *.db.txt" }, \
+		{ at "databases[].find", RD_BOOL, "measured choices of algorithms are there", "*.HIP.fdb.txt" }, \
+		{ at "databases[].kernels", RD_BOOL, "compiled kernels are there", "*.kdb" }, \
+	{ \
+		at "databases[].model", RD_BOOL, "a model that guesses what was not measured is there", "*.tn.model" \
 	}
 
 /* The ROCm release in the number of a library's file, "libamdhip64.so.6.4.60401": "6.4.1"; NULL without. Caller frees. */

@@ -76,7 +76,7 @@ static void set_libraries(struct engine *e, const char *backend, const char *lib
 	struct rd_loader_env env;
 	struct rd_loader *l;
 	struct rd_error err = RD_ERROR_INIT;
-	size_t rocblas;
+	size_t object;
 
 	rd_loader_env_read(e->ctx->sysroot, &env);
 	if (library_path)
@@ -89,10 +89,14 @@ static void set_libraries(struct engine *e, const char *backend, const char *lib
 	}
 	rd_loader_dlopen_stubs(l);
 	set_unresolved(e, l, backend);
-	rocblas = rd_loader_find(l, "librocblas");
-	if (rocblas != RD_LOADER_NONE)
-		rd_survey_set_data(e->ctx->sysroot, e->item, "rocblas.", RD_LIBDATA_ROCBLAS, rd_loader_object(l, rocblas)->path,
+	object = rd_loader_find(l, "librocblas");
+	if (object != RD_LOADER_NONE)
+		rd_survey_set_data(e->ctx->sysroot, e->item, "rocblas.", RD_LIBDATA_ROCBLAS, rd_loader_object(l, object)->path,
 		                   e->agents, e->agents_n);
+	object = rd_loader_find(l, "libhipblaslt");
+	if (object != RD_LOADER_NONE)
+		rd_survey_set_data(e->ctx->sysroot, e->item, "hipblaslt.", RD_LIBDATA_HIPBLASLT,
+		                   rd_loader_object(l, object)->path, e->agents, e->agents_n);
 	rd_loader_free(l);
 }
 
@@ -175,7 +179,8 @@ static int run(struct rd_probe_ctx *ctx)
 	{ at "backend", RD_STR, "its back end for HIP", BACKEND }, \
 		{ at "unresolved[]", RD_STRS, "libraries that the loader would not find for the back end", \
 		  "the loader's search" }, \
-		RD_SURVEY_FACTS(at, "the back end"), RD_SURVEY_DATA_FACTS(at "rocblas.", "rocBLAS")
+		RD_SURVEY_FACTS(at, "the back end"), RD_SURVEY_DATA_FACTS(at "rocblas.", "rocBLAS"), \
+		RD_SURVEY_DATA_FACTS(at "hipblaslt.", "hipBLASLt")
 
 const struct rd_probe rd_probe_engine_code = {
 	.name = "engine/code",

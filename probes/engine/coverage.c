@@ -238,6 +238,24 @@ static void add_mode(struct coverage *c, const struct consumer *consumer)
 	                "gfx_targets of all that runs here");
 }
 
+/* GPUs that PyTorch runs on alone, and RCCL not together with others. */
+static void set_rccl(struct rd_fact *env)
+{
+	const struct rd_fact *missing = rd_fact_get(env, "torch.rccl.missing_gpus"),
+			     *own = rd_fact_get(env, "torch.native_gpus");
+	const struct rd_fact *cause = rd_fact_state(missing) == RD_FACT_UNKNOWN ? missing : own;
+
+	if (rd_fact_state(cause) == RD_FACT_UNKNOWN) {
+		rd_fact_set_unknown_why(env, "torch.rccl.lacking_gpus", rd_fact_reason(cause), rd_fact_source(cause));
+		return;
+	}
+	rd_fact_set_list(env, "torch.rccl.lacking_gpus", "librccl.so, libtorch_hip.so");
+	for (size_t i = 0; i < rd_fact_count(missing); i++)
+		if (has_text(own, rd_fact_str(rd_fact_at(missing, i))))
+			rd_fact_append_str(env, "torch.rccl.lacking_gpus", rd_fact_str(rd_fact_at(missing, i)),
+			                   rd_fact_source(missing));
+}
+
 /* ------------------------------------------------------------ overrides */
 
 static const cJSON *override_row(const struct coverage *c, const char *gfx)
@@ -339,7 +357,7 @@ static void set_unneeded(const struct coverage *c, struct rd_fact *gpu)
 static int run(struct rd_probe_ctx *ctx)
 {
 	struct coverage c = { .ctx = ctx };
-	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus");
+	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus"), *python = rd_fact_get_mutable(ctx->facts, "python");
 
 	collect(&c);
 	rd_fact_set_list(ctx->facts, "runtime.math", "python, engines, runtime.rocm");
@@ -348,6 +366,8 @@ static int run(struct rd_probe_ctx *ctx)
 		add_math(&c, &c.v[i]);
 		add_mode(&c, &c.v[i]);
 	}
+	for (size_t i = 0; i < rd_fact_count(python); i++)
+		set_rccl(rd_fact_at_mutable(python, i));
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
 		set_useful(&c, rd_fact_at_mutable(gpus, i));
 		set_unneeded(&c, rd_fact_at_mutable(gpus, i));
@@ -382,6 +402,9 @@ const struct rd_probe rd_probe_engine_coverage = {
 			{ "runtime.mode_mismatch[].gpus[]", RD_STRS, "GPUs that are in the other mode", "device code" },
 			{ "runtime.mode_mismatch[].xnack", RD_STR,
 	                  "HSA_XNACK with which all code for these GPUs would run; empty: none is such", "device code" },
+			{ "python[].torch.rccl.lacking_gpus[]", RD_STRS,
+	                  "GPUs that PyTorch has code for and RCCL, which several of them need to work together, has not",
+	                  "device code" },
 			{ "gpus[].override.useful_value", RD_STR,
 	                  "HSA_OVERRIDE_GFX_VERSION that would let the programs here use the GPU", "table overrides" },
 			{ "gpus[].override.useful_gfx", RD_STR, "the gfx that it names", "table overrides" },

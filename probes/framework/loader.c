@@ -227,6 +227,47 @@ static void set_versions(struct import *im)
 
 /* ------------------------------------------------------------ device code and data */
 
+/* GPUs that a loader which stops at the first archive that fits leaves with a part of the code. */
+static void set_overlay_gpus(struct import *im, const struct rd_fatbin *code)
+{
+	rd_auto_strv struct rd_strv hit = RD_STRV_INIT;
+	bool unknown = false;
+
+	for (size_t i = 0; i < code->overlay_targets->n; i++)
+		for (size_t k = 0; k < im->agents_n; k++) {
+			struct rd_target_id id;
+			enum rd_runs runs = RD_RUNS_NO;
+
+			if (!im->agents[k].hidden && rd_target_parse(code->overlay_targets->v[i], &id) == 0)
+				runs = rd_target_runs(&id, &im->agents[k].agent);
+			if (runs == RD_RUNS_UNKNOWN)
+				unknown = true;
+			else if (runs != RD_RUNS_NO)
+				rd_strv_push_unique(&hit, im->agents[k].address);
+		}
+	if (unknown) {
+		rd_fact_set_unknown_why(im->item, "torch.kpack.overlay_gpus", "the GPU's mode (xnack, sramecc) is not known",
+		                        im->torch);
+		return;
+	}
+	rd_fact_set_list(im->item, "torch.kpack.overlay_gpus", im->torch);
+	for (size_t i = 0; i < hit.n; i++)
+		rd_fact_append_str(im->item, "torch.kpack.overlay_gpus", hit.v[i], im->torch);
+}
+
+static void set_kpack(struct import *im, const struct rd_fatbin *code)
+{
+	rd_fact_set_list(im->item, "torch.incomplete_overlays", im->torch);
+	for (size_t i = 0; i < code->incomplete_overlays->n; i++)
+		rd_fact_append_str(im->item, "torch.incomplete_overlays", code->incomplete_overlays->v[i], im->torch);
+	rd_fact_set_list(im->item, "torch.kpack.archives", im->torch);
+	for (size_t i = 0; i < code->archives_n; i++)
+		rd_fact_append_str(im->item, "torch.kpack.archives", code->archives[i].path, im->torch);
+	rd_fact_set_bool(im->item, "torch.kpack.disabled", code->kpack_disabled, "ROCM_KPACK_DISABLE");
+	rd_fact_set_bool(im->item, "torch.kpack.replaced", code->kpack_replaced, "ROCM_KPACK_PATH");
+	set_overlay_gpus(im, code);
+}
+
 static void set_code(struct import *im)
 {
 	size_t object = rd_loader_find(im->loader, "libtorch_hip");
@@ -243,9 +284,8 @@ static void set_code(struct import *im)
 	}
 	rd_survey_set(im->item, "torch.", code, why, im->agents, im->agents_n,
 	              object == RD_LOADER_NONE ? im->torch : path_of(im, object));
-	rd_fact_set_list(im->item, "torch.incomplete_overlays", im->torch);
-	for (size_t i = 0; code && i < code->incomplete_overlays->n; i++)
-		rd_fact_append_str(im->item, "torch.incomplete_overlays", code->incomplete_overlays->v[i], im->torch);
+	if (code)
+		set_kpack(im, code);
 	rd_error_clear(&err);
 }
 
@@ -282,7 +322,7 @@ static void set_all_unknown(struct import *im, const char *why)
 		"torch.replaced_libraries",   "torch.hip_runtimes",
 		"torch.hsa_runtime.path",     "torch.hsa_runtime.chosen_by",
 		"torch.hsa_runtime.release",  "torch.foreign_runtime",
-		"torch.rocblas.missing_gpus",
+		"torch.rocblas.missing_gpus", "torch.rccl.missing_gpus",
 	};
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(paths); i++)
@@ -295,6 +335,7 @@ static void look_at(struct import *im)
 	struct rd_loader_env env;
 	struct rd_error err = RD_ERROR_INIT;
 	const char *python = rd_fact_get_str(im->item, "executable");
+	size_t rccl;
 
 	rd_loader_env_read(im->ctx->sysroot, &env);
 	if (rd_pyload_torch(im->ctx->sysroot, &env, *python ? python : NULL, im->torch, &im->loader, &im->missing, &err) < 0) {
@@ -308,6 +349,10 @@ static void look_at(struct import *im)
 	set_data(im, RD_LIBDATA_ROCBLAS, "librocblas", "torch.rocblas.");
 	set_data(im, RD_LIBDATA_HIPBLASLT, "libhipblaslt", "torch.hipblaslt.");
 	set_data(im, RD_LIBDATA_AOTRITON, "libaotriton_v2", "torch.aotriton.");
+	set_data(im, RD_LIBDATA_MIOPEN, "libMIOpen", "torch.miopen.");
+	rccl = rd_loader_find(im->loader, "librccl");
+	if (rccl != RD_LOADER_NONE)
+		rd_survey_set_code(im->ctx->sysroot, im->item, "torch.rccl.", path_of(im, rccl), im->agents, im->agents_n);
 	open_extensions(im);
 	set_libraries(im);
 	set_runtimes(im);
@@ -371,9 +416,20 @@ const struct rd_probe rd_probe_framework_loader = {
 			RD_SURVEY_FACTS(TORCH, "libtorch_hip.so"),
 			{ TORCH "incomplete_overlays[]", RD_STRS,
 	                  "kpack archives for one mode that hold a part of the code only", "torch/.kpack" },
+			{ TORCH "kpack.archives[]", RD_STRS, "kpack archives that its code is taken from",
+	                  "libtorch_hip.so, ROCM_KPACK_PATH, ROCM_KPACK_PATH_PREFIX" },
+			{ TORCH "kpack.disabled", RD_BOOL, "a variable forbids the runtime to open its kpack archives",
+	                  "ROCM_KPACK_DISABLE" },
+			{ TORCH "kpack.replaced", RD_BOOL, "a variable gives other kpack archives in place of its own",
+	                  "ROCM_KPACK_PATH" },
+			{ TORCH "kpack.overlay_gpus[]", RD_STRS,
+	                  "GPUs in the mode of such an archive, that a runtime which stops there leaves without the rest",
+	                  "torch/.kpack" },
 			RD_SURVEY_DATA_FACTS(TORCH "rocblas.", "rocBLAS"),
 			RD_SURVEY_DATA_FACTS(TORCH "hipblaslt.", "hipBLASLt"),
 			RD_SURVEY_DATA_FACTS(TORCH "aotriton.", "AOTriton"),
+			RD_SURVEY_MIOPEN_FACTS(TORCH "miopen."),
+			RD_SURVEY_CODE_FACTS(TORCH "rccl.", "RCCL"),
 			{ 0 },
 		},
 	.run = run,

@@ -1,6 +1,6 @@
 /*
  * The installations of ROCm themselves: libraries that one of them needs and the loader does not find, and the GPUs that their
- * rocBLAS has kernels for.
+ * libraries have code and data for.
  */
 
 #include <errno.h>
@@ -111,7 +111,15 @@ static void note_unresolved(struct root *root)
 
 static void look_at(struct root *root, struct rd_fact *item, const struct rd_gpu_agent *agents, size_t n)
 {
-	size_t rocblas;
+	static const struct {
+		const char *stem, *prefix;
+		enum rd_libdata_kind kind;
+	} data[] = {
+		{ "librocblas", "rocblas.", RD_LIBDATA_ROCBLAS },
+		{ "libhipblaslt", "hipblaslt.", RD_LIBDATA_HIPBLASLT },
+		{ "libMIOpen", "miopen.", RD_LIBDATA_MIOPEN },
+	};
+	size_t rccl;
 
 	load(root);
 	if (!root->loader)
@@ -119,10 +127,16 @@ static void look_at(struct root *root, struct rd_fact *item, const struct rd_gpu
 	/* A tree without a C library is a part of a host. */
 	if (rd_loader_find(root->loader, "libc") != RD_LOADER_NONE)
 		note_unresolved(root);
-	rocblas = rd_loader_find(root->loader, "librocblas");
-	if (rocblas != RD_LOADER_NONE)
-		rd_survey_set_data(root->ctx->sysroot, item, "rocblas.", RD_LIBDATA_ROCBLAS,
-		                   rd_loader_object(root->loader, rocblas)->path, agents, n);
+	for (size_t i = 0; i < RD_ARRAY_SIZE(data); i++) {
+		size_t object = rd_loader_find(root->loader, data[i].stem);
+
+		if (object != RD_LOADER_NONE)
+			rd_survey_set_data(root->ctx->sysroot, item, data[i].prefix, data[i].kind,
+			                   rd_loader_object(root->loader, object)->path, agents, n);
+	}
+	rccl = rd_loader_find(root->loader, "librccl");
+	if (rccl != RD_LOADER_NONE)
+		rd_survey_set_code(root->ctx->sysroot, item, "rccl.", rd_loader_object(root->loader, rccl)->path, agents, n);
 	root->loader = rd_loader_free(root->loader);
 }
 
@@ -151,7 +165,7 @@ const struct rd_probe rd_probe_runtime_code = {
 	.name = "runtime/code",
 	.layer = RD_LAYER_RUNTIME,
 	.after = "runtime/visible",
-	.summary = "libraries that ROCm itself would not find, and the GPUs its rocBLAS is for",
+	.summary = "libraries that ROCm itself would not find, and the GPUs its libraries are for",
 	.facts =
 		(const struct rd_fact_decl[]){
 			{ "runtime.unresolved[]", RD_LIST,
@@ -160,6 +174,9 @@ const struct rd_probe rd_probe_runtime_code = {
 			{ "runtime.unresolved[].root", RD_STR, "root that it belongs to", "the loader's search" },
 			{ "runtime.unresolved[].names[]", RD_STRS, "what it needs and would not find", "the loader's search" },
 			RD_SURVEY_DATA_FACTS("runtime.rocm[].rocblas.", "rocBLAS"),
+			RD_SURVEY_DATA_FACTS("runtime.rocm[].hipblaslt.", "hipBLASLt"),
+			RD_SURVEY_MIOPEN_FACTS("runtime.rocm[].miopen."),
+			RD_SURVEY_CODE_FACTS("runtime.rocm[].rccl.", "RCCL"),
 			{ 0 },
 		},
 	.run = run,

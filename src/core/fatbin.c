@@ -479,6 +479,7 @@ static struct rd_fatbin *new_fatbin(void)
 	f->problems = rd_xcalloc(1, sizeof(struct rd_strv));
 	f->kpack_patterns = rd_xcalloc(1, sizeof(struct rd_strv));
 	f->incomplete_overlays = rd_xcalloc(1, sizeof(struct rd_strv));
+	f->overlay_targets = rd_xcalloc(1, sizeof(struct rd_strv));
 	return f;
 }
 
@@ -540,7 +541,7 @@ int rd_fatbin_read(struct rd_sysroot *sr, const char *path, uint64_t compressed_
 
 struct rd_fatbin *rd_fatbin_free(struct rd_fatbin *f)
 {
-	struct rd_strv *lists[4];
+	struct rd_strv *lists[5];
 
 	if (!f)
 		return NULL;
@@ -548,6 +549,7 @@ struct rd_fatbin *rd_fatbin_free(struct rd_fatbin *f)
 	lists[1] = f->problems;
 	lists[2] = f->kpack_patterns;
 	lists[3] = f->incomplete_overlays;
+	lists[4] = f->overlay_targets;
 	for (size_t i = 0; i < RD_ARRAY_SIZE(lists); i++) {
 		rd_strv_clear(lists[i]);
 		free(lists[i]);

@@ -27,6 +27,7 @@ enum { HEADER = 16, KEYS_MAX = 1 << 16, ARCHIVES_MAX = 256, PATTERNS_MAX = 64, W
 void kpack_archive_clear(struct rd_kpack_archive *a)
 {
 	free(a->path);
+	free(a->named);
 	free(a->error);
 	if (a->targets)
 		rd_strv_clear(a->targets);
@@ -156,15 +157,22 @@ int kpack_read_marker(struct rd_fatbin *f, const unsigned char *bytes, size_t le
 	return f->kernel_name ? 0 : -EINVAL;
 }
 
-static void add_archive(struct rd_fatbin *f, struct rd_sysroot *sr, const char *path)
+static bool have_archive(const struct rd_fatbin *f, const char *path)
 {
-	struct rd_kpack_archive a = { .path = rd_xstrdup(path) };
+	for (size_t i = 0; i < f->archives_n; i++)
+		if (rd_streq(f->archives[i].path, path))
+			return true;
+	return false;
+}
+
+static void add_archive(struct rd_fatbin *f, struct rd_sysroot *sr, const char *path, const char *named)
+{
+	struct rd_kpack_archive a = { .path = rd_xstrdup(path), .named = named ? rd_xstrdup(named) : NULL };
 	struct rd_error err = RD_ERROR_INIT;
 	struct rd_file *file = NULL;
 	struct rd_reader reader;
-	int r;
+	int r = rd_file_open(sr, &file, path);
 
-	r = rd_file_open(sr, &file, path);
 	if (r < 0) {
 		rd_error_set(&err, r, "%s", rd_strerror(r));
 	} else {
@@ -182,43 +190,85 @@ static void add_archive(struct rd_fatbin *f, struct rd_sysroot *sr, const char *
 	f->archives[f->archives_n++] = a;
 }
 
-static bool have_archive(const struct rd_fatbin *f, const char *path)
+/* An archive that is named as it is: by a variable, or in the library. One that is not there is passed over. */
+static void follow_path(struct rd_fatbin *f, struct rd_sysroot *sr, const char *path)
 {
-	for (size_t i = 0; i < f->archives_n; i++)
-		if (rd_streq(f->archives[i].path, path))
-			return true;
-	return false;
+	rd_auto_free char *real = NULL;
+	int r;
+
+	if (*path != '/') {
+		f->has_code_unknown = true;
+		fatbin_problem(f, "'%s': relative to a folder that is not known", path);
+		return;
+	}
+	r = rd_sysroot_realpath(sr, &real, path);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return;
+	if (!have_archive(f, r < 0 ? path : real) && f->archives_n < ARCHIVES_MAX)
+		add_archive(f, sr, r < 0 ? path : real, NULL);
+}
+
+/* Of a name between the parts of a pattern: NULL where it is not of the pattern, or no runtime would ask for it. */
+static char *named_target(const char *name, const char *head, const char *tail)
+{
+	size_t len = strlen(name), n_head = strlen(head), n_tail = strlen(tail);
+	struct rd_target_id id;
+	char *middle;
+
+	if (len <= n_head + n_tail || !rd_str_has_prefix(name, head) || !rd_str_has_suffix(name, tail))
+		return NULL;
+	middle = rd_xstrndup(name + n_head, len - n_head - n_tail);
+	if (rd_target_parse(middle, &id) == 0)
+		return middle;
+	free(middle);
+	return NULL;
+}
+
+static void follow_folder(struct rd_fatbin *f, struct rd_sysroot *sr, const char *folder, const char *head, const char *tail)
+{
+	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
+	rd_auto_free char *real = NULL;
+	int r = rd_sysroot_realpath(sr, &real, folder);
+
+	if (r == 0)
+		r = rd_sysroot_list(sr, &names, real);
+	if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
+		f->has_code_unknown = true;
+		fatbin_problem(f, "cannot list '%s': %s", folder, rd_strerror(r));
+	}
+	for (size_t i = 0; i < names.n && f->archives_n < ARCHIVES_MAX; i++) {
+		rd_auto_free char *path = rd_xasprintf("%s/%s", real, names.v[i]),
+				  *named = named_target(names.v[i], head, tail);
+
+		if (named && !have_archive(f, path))
+			add_archive(f, sr, path, named);
+	}
 }
 
 static void follow_pattern(struct rd_fatbin *f, struct rd_sysroot *sr, const char *dir, const char *pattern)
 {
-	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
-	rd_auto_free char *full = rd_xasprintf("%s/%s", dir, pattern);
-	const char *word = strstr(full, ARCH_WORD), *slash = strrchr(full, '/'), *tail;
-	rd_auto_free char *named = rd_xstrndup(full, (size_t)(slash - full));
-	rd_auto_free char *folder = NULL, *head = NULL;
-	int r;
+	rd_auto_free char *full = *pattern == '/' ? rd_xstrdup(pattern) : rd_xasprintf("%s/%s", dir, pattern);
+	const char *word = strstr(full, ARCH_WORD), *slash = strrchr(full, '/');
+	rd_auto_free char *folder = rd_xstrndup(full, (size_t)(slash - full)), *head = NULL;
 
-	if (!word || word < slash) {
-		fatbin_problem(f, "'%s': not a pattern for archives", pattern);
-		return;
-	}
-	head = rd_xstrndup(slash + 1, (size_t)(word - slash - 1));
-	tail = word + strlen(ARCH_WORD);
-	r = rd_sysroot_realpath(sr, &folder, named);
-	if (r == 0)
-		r = rd_sysroot_list(sr, &names, folder);
-	if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
+	if (!word) {
+		follow_path(f, sr, full);
+	} else if (word < slash) {
 		f->has_code_unknown = true;
-		fatbin_problem(f, "cannot list '%s': %s", named, rd_strerror(r));
+		fatbin_problem(f, "'%s': one folder for each target is not known here", pattern);
+	} else {
+		head = rd_xstrndup(slash + 1, (size_t)(word - slash - 1));
+		follow_folder(f, sr, folder, head, word + strlen(ARCH_WORD));
 	}
-	for (size_t i = 0; i < names.n && f->archives_n < ARCHIVES_MAX; i++) {
-		rd_auto_free char *path = rd_xasprintf("%s/%s", folder, names.v[i]);
+}
 
-		if (strlen(names.v[i]) > strlen(head) + strlen(tail) && rd_str_has_prefix(names.v[i], head) &&
-		    rd_str_has_suffix(names.v[i], tail) && !have_archive(f, path))
-			add_archive(f, sr, path);
-	}
+static void follow_variable(struct rd_fatbin *f, struct rd_sysroot *sr, const char *value)
+{
+	rd_auto_strv struct rd_strv paths = RD_STRV_INIT;
+
+	rd_strv_split(&paths, value, ":", false);
+	for (size_t i = 0; i < paths.n; i++)
+		follow_path(f, sr, paths.v[i]);
 }
 
 /* Sorted keys: the first that is not before "KEY ". */
@@ -237,6 +287,27 @@ static size_t first_key(const struct rd_strv *keys, const char *prefix)
 	return low;
 }
 
+/*
+ * What code stored under @target is good for: the runtime opens an archive by a name of the agent's, and takes code of a name of
+ * the agent's out of it, so both have to hold. False where they never do.
+ */
+static bool reachable(const struct rd_kpack_archive *a, const char *target, struct rd_target_id *id)
+{
+	struct rd_target_id named;
+
+	/* The archive's own list is what the runtime goes by; SPIR-V it does not translate from there. */
+	if (!rd_strv_has(a->targets, target) || rd_target_is_spirv(id))
+		return false;
+	if (!a->named || rd_target_parse(a->named, &named) < 0)
+		return true;
+	if (!rd_streq(named.processor, id->processor) || (named.xnack && id->xnack && named.xnack != id->xnack) ||
+	    (named.sramecc && id->sramecc && named.sramecc != id->sramecc))
+		return false;
+	id->xnack = named.xnack ? named.xnack : id->xnack;
+	id->sramecc = named.sramecc ? named.sramecc : id->sramecc;
+	return true;
+}
+
 static void add_wrapper(struct rd_fatbin *f, size_t index)
 {
 	rd_auto_free char *prefix = rd_xasprintf("%s#%zu ", f->kernel_name, index);
@@ -248,12 +319,13 @@ static void add_wrapper(struct rd_fatbin *f, size_t index)
 		if (f->archives[i].error)
 			continue;
 		for (size_t k = first_key(keys, prefix); k < keys->n && rd_str_has_prefix(keys->v[k], prefix); k++) {
+			const char *target = keys->v[k] + strlen(prefix);
 			struct rd_target_id id;
 
-			if (rd_target_parse(keys->v[k] + strlen(prefix), &id) == 0)
-				fatbin_add_target(f, &set, &id, false);
-			else
+			if (rd_target_parse(target, &id) < 0)
 				f->has_code_unknown = true;
+			else if (reachable(&f->archives[i], target, &id))
+				fatbin_add_target(f, &set, &id, false);
 		}
 	}
 	f->bundles++;
@@ -283,37 +355,64 @@ static bool is_part_of(const struct rd_strv *part, const struct rd_strv *whole)
 }
 
 /* "pair_gfx90a:xnack-.kpack" beside "pair_gfx90a.kpack": a loader that stops at the first lacks what only the second has. */
+static bool is_overlay_of(const struct rd_kpack_archive *overlay, const struct rd_kpack_archive *plain)
+{
+	const char *tail = strrchr(overlay->path, '/');
+	const char *colon = strchr(tail, ':'), *end = strrchr(tail, '.');
+	size_t stem = colon ? (size_t)(colon - overlay->path) : 0;
+
+	return colon && end && end > colon && strncmp(plain->path, overlay->path, stem) == 0 &&
+	       rd_streq(plain->path + stem, end);
+}
+
 static void find_incomplete_overlays(struct rd_fatbin *f)
 {
 	for (size_t i = 0; i < f->archives_n; i++) {
 		const struct rd_kpack_archive *overlay = &f->archives[i];
-		const char *colon = strchr(strrchr(overlay->path, '/'), ':');
-		const char *end = strrchr(overlay->path, '.');
 
-		if (!colon || !end || end < colon || overlay->error)
+		if (overlay->error || !overlay->named)
 			continue;
 		for (size_t k = 0; k < f->archives_n; k++) {
 			const struct rd_kpack_archive *plain = &f->archives[k];
 			rd_auto_strv struct rd_strv some = RD_STRV_INIT, all = RD_STRV_INIT;
-			size_t stem = (size_t)(colon - overlay->path);
 
-			if (plain->error || strncmp(plain->path, overlay->path, stem) != 0 ||
-			    !rd_streq(plain->path + stem, end))
+			if (plain->error || !is_overlay_of(overlay, plain))
 				continue;
 			own_keys(f, overlay, &some);
 			own_keys(f, plain, &all);
-			if (is_part_of(&some, &all))
-				rd_strv_push(f->incomplete_overlays, overlay->path);
+			if (!is_part_of(&some, &all))
+				continue;
+			rd_strv_push(f->incomplete_overlays, overlay->path);
+			rd_strv_push(f->overlay_targets, overlay->named);
 		}
 	}
+}
+
+/* loader.cpp: ROCM_KPACK_PATH replaces what the library names, ROCM_KPACK_PATH_PREFIX goes before it; empty is not set. */
+static void find_archives(struct rd_fatbin *f, struct rd_sysroot *sr, const char *dir)
+{
+	const char *value;
+
+	if (rd_sysroot_getenv(sr, &value, "ROCM_KPACK_DISABLE") > 0 && *value && *value != '0') {
+		f->kpack_disabled = true;
+		return;
+	}
+	if (rd_sysroot_getenv(sr, &value, "ROCM_KPACK_PATH") > 0 && value[strspn(value, ":")]) {
+		f->kpack_replaced = true;
+		follow_variable(f, sr, value);
+		return;
+	}
+	if (rd_sysroot_getenv(sr, &value, "ROCM_KPACK_PATH_PREFIX") > 0)
+		follow_variable(f, sr, value);
+	for (size_t i = 0; i < f->kpack_patterns->n; i++)
+		follow_pattern(f, sr, dir, f->kpack_patterns->v[i]);
 }
 
 void kpack_follow(struct scan *s, struct rd_sysroot *sr, const char *dir)
 {
 	struct rd_fatbin *f = s->out;
 
-	for (size_t i = 0; i < f->kpack_patterns->n; i++)
-		follow_pattern(f, sr, dir, f->kpack_patterns->v[i]);
+	find_archives(f, sr, dir);
 	if (f->wrappers > WRAPPERS_MAX)
 		fatbin_problem(f, "%zu wrappers", f->wrappers);
 	for (size_t i = 0; i < f->wrappers && i < WRAPPERS_MAX; i++)

@@ -21,6 +21,8 @@ static const struct {
 	[RD_LIBDATA_HIPBLASLT] = { "HIPBLASLT_TENSILE_LIBPATH",
 	                           { "hipblaslt/library", "../Tensile/library", "library", NULL } },
 	[RD_LIBDATA_AOTRITON] = { NULL, { "aotriton.images", NULL } },
+	/* The last is for a library in a folder of its architecture. */
+	[RD_LIBDATA_MIOPEN] = { "MIOPEN_SYSTEM_DB_PATH", { "../share/miopen/db", "../../share/miopen/db", NULL } },
 };
 
 static char *folder_of(const char *path)
@@ -112,16 +114,112 @@ static int has_images(struct rd_sysroot *sr, const char *folder, const char *gfx
 	return 0;
 }
 
+/* ------------------------------------------------------------ MIOpen */
+
+/*
+ * "gfx1030_36": up to 64 compute units after a line, in decimal; "gfx90a68": more of them right behind the processor, in
+ * hexadecimal. False for another name.
+ */
+static bool parse_database(const char *name, size_t len, struct rd_miopen_db *ret)
+{
+	size_t n = rd_str_has_prefix(name, "gfx1") ? 7 : 6;
+	rd_auto_free char *base = rd_xstrndup(name, len);
+	struct rd_target_id id;
+	uint64_t count = 0;
+
+	*ret = (struct rd_miopen_db){ .cu_count = 0 };
+	if (len < n || len > n + 5 || !rd_str_has_prefix(name, "gfx"))
+		return false;
+	if (len > n && rd_str_to_u64(base + n + (base[n] == '_'), base[n] == '_' ? 10 : 16, &count) < 0)
+		return false;
+	base[n] = '\0';
+	if (rd_target_parse(base, &id) < 0 || count > 4096)
+		return false;
+	snprintf(ret->gfx, sizeof(ret->gfx), "%s", base);
+	ret->cu_count = (unsigned)count;
+	return true;
+}
+
+static int by_gpu(const void *a, const void *b)
+{
+	const struct rd_miopen_db *x = a, *y = b;
+	int c = strcmp(x->gfx, y->gfx);
+
+	return c ? c : x->cu_count < y->cu_count ? -1 : x->cu_count > y->cu_count;
+}
+
+int rd_libdata_miopen(struct rd_sysroot *sr, const char *folder, struct rd_miopen_db **ret, size_t *ret_n)
+{
+	/* The OpenCL back end's own are of no use to HIP. */
+	static const struct {
+		const char *end;
+		unsigned has;
+	} ends[] = {
+		{ ".HIP.fdb.txt", RD_MIOPEN_FIND }, { ".db.txt", RD_MIOPEN_PERFORMANCE }, { ".db", RD_MIOPEN_PERFORMANCE },
+		{ ".kdb", RD_MIOPEN_KERNELS },      { ".tn.model", RD_MIOPEN_MODEL },
+	};
+	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
+	struct rd_miopen_db *list = NULL;
+	size_t n = 0, allocated = 0;
+	int r = rd_sysroot_list(sr, &names, folder);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < names.n; i++)
+		for (size_t k = 0; k < RD_ARRAY_SIZE(ends); k++) {
+			size_t len = strlen(names.v[i]), end = strlen(ends[k].end), at = 0;
+			struct rd_miopen_db db;
+
+			if (!rd_str_has_suffix(names.v[i], ends[k].end) || !parse_database(names.v[i], len - end, &db))
+				continue;
+			while (at < n && by_gpu(&list[at], &db) != 0)
+				at++;
+			if (at == n) {
+				RD_GROW(list, n, allocated);
+				list[n++] = db;
+			}
+			list[at].has |= ends[k].has;
+		}
+	if (n)
+		qsort(list, n, sizeof(*list), by_gpu);
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}
+
+static int has_database(struct rd_sysroot *sr, const char *folder, const char *gfx)
+{
+	rd_auto_free struct rd_miopen_db *list = NULL;
+	size_t n;
+	int r = rd_libdata_miopen(sr, folder, &list, &n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (rd_streq(list[i].gfx, gfx) && list[i].has & ~(unsigned)RD_MIOPEN_MODEL)
+			return 1;
+	return r;
+}
+
+/* ------------------------------------------------------------ */
+
+static int look(struct rd_sysroot *sr, enum rd_libdata_kind kind, const char *folder, const struct rd_agent *agent)
+{
+	const char *mode = agent->xnack == RD_FEATURE_ON ? "-xnack+" : agent->xnack == RD_FEATURE_OFF ? "-xnack-" : "";
+
+	if (kind == RD_LIBDATA_AOTRITON)
+		return has_images(sr, folder, agent->processor);
+	if (kind == RD_LIBDATA_MIOPEN)
+		return has_database(sr, folder, agent->processor);
+	return has_file(sr, folder, agent->processor, mode);
+}
+
 struct rd_libdata rd_libdata_look(struct rd_sysroot *sr, enum rd_libdata_kind kind, const char *library,
                                   const struct rd_agent *agent)
 {
 	struct rd_libdata ret = { RD_UNKNOWN, NULL, 0 };
-	const char *mode = agent->xnack == RD_FEATURE_ON ? "-xnack+" : agent->xnack == RD_FEATURE_OFF ? "-xnack-" : "";
 	int r = find_folder(sr, kind, library, &ret.folder);
 
 	if (r == 0)
-		r = kind == RD_LIBDATA_AOTRITON ? has_images(sr, ret.folder, agent->processor)
-		                                : has_file(sr, ret.folder, agent->processor, mode);
+		r = look(sr, kind, ret.folder, agent);
 	/* A variable may name what is not there; the library then fails on it. */
 	if (r == -ENOENT && ret.folder)
 		r = 0;
@@ -158,15 +256,32 @@ static void add_target(struct rd_strv *ret, const char *name)
 	}
 }
 
-int rd_libdata_targets(struct rd_sysroot *sr, const char *folder, struct rd_strv *ret)
+static int add_databases(struct rd_sysroot *sr, const char *folder, struct rd_strv *ret)
+{
+	rd_auto_free struct rd_miopen_db *list = NULL;
+	size_t n;
+	int r = rd_libdata_miopen(sr, folder, &list, &n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		rd_strv_push_unique(ret, list[i].gfx);
+	return r;
+}
+
+int rd_libdata_targets(struct rd_sysroot *sr, enum rd_libdata_kind kind, const char *folder, struct rd_strv *ret)
 {
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
-	int r = rd_sysroot_list(sr, &names, folder);
+	int r;
 
+	if (kind == RD_LIBDATA_MIOPEN)
+		return add_databases(sr, folder, ret);
+	r = rd_sysroot_list(sr, &names, folder);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < names.n; i++)
-		add_target(ret, names.v[i]);
+		if (kind != RD_LIBDATA_AOTRITON)
+			add_target(ret, names.v[i]);
+		else if (rd_str_has_prefix(names.v[i], "amd-gfx"))
+			rd_strv_push(ret, names.v[i] + strlen("amd-"));
 	rd_strv_sort(ret);
 	return 0;
 }

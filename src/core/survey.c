@@ -174,6 +174,30 @@ static void look_for_data(struct rd_sysroot *sr, enum rd_libdata_kind kind, cons
 	free(present);
 }
 
+static void set_databases(struct rd_sysroot *sr, struct rd_fact *at, const char *prefix, const char *folder)
+{
+	rd_auto_free char *path = rd_xasprintf("%sdatabases", prefix);
+	rd_auto_free struct rd_miopen_db *list = NULL;
+	size_t n;
+	int r = rd_libdata_miopen(sr, folder, &list, &n);
+
+	if (r < 0) {
+		rd_fact_set_unknown(at, path, r, folder);
+		return;
+	}
+	rd_fact_set_list(at, path, folder);
+	for (size_t i = 0; i < n; i++) {
+		struct rd_fact *item = rd_fact_append(at, path, folder);
+
+		rd_fact_set_str(item, "gfx", list[i].gfx, folder);
+		rd_fact_set_int(item, "cu_count", list[i].cu_count, folder);
+		rd_fact_set_bool(item, "performance", list[i].has & RD_MIOPEN_PERFORMANCE, folder);
+		rd_fact_set_bool(item, "find", list[i].has & RD_MIOPEN_FIND, folder);
+		rd_fact_set_bool(item, "kernels", list[i].has & RD_MIOPEN_KERNELS, folder);
+		rd_fact_set_bool(item, "model", list[i].has & RD_MIOPEN_MODEL, folder);
+	}
+}
+
 void rd_survey_set_data(struct rd_sysroot *sr, struct rd_fact *at, const char *prefix, enum rd_libdata_kind kind,
                         const char *library, const struct rd_gpu_agent *agents, size_t n)
 {
@@ -190,10 +214,29 @@ void rd_survey_set_data(struct rd_sysroot *sr, struct rd_fact *at, const char *p
 	         : s.error == -ENOENT ? "the folder of its data is at none of the usual places"
 	                              : rd_strerror(s.error),
 	         s.folder ? s.folder : library);
-	if (s.folder && kind != RD_LIBDATA_AOTRITON && rd_libdata_targets(sr, s.folder, &targets) == 0)
+	if (s.folder && rd_libdata_targets(sr, kind, s.folder, &targets) == 0)
 		set_list(at, prefix, "gfx", &targets, NULL, s.folder);
+	if (s.folder && kind == RD_LIBDATA_MIOPEN)
+		set_databases(sr, at, prefix, s.folder);
 	rd_strv_clear(&s.missing);
 	free(s.folder);
+}
+
+void rd_survey_set_code(struct rd_sysroot *sr, struct rd_fact *at, const char *prefix, const char *library,
+                        const struct rd_gpu_agent *agents, size_t n)
+{
+	rd_auto_free char *path = rd_xasprintf("%spath", prefix);
+	rd_auto(rd_cleanup_fatbin) struct rd_fatbin *code = NULL;
+	struct rd_error err = RD_ERROR_INIT;
+	const char *why = "it has no device code inside";
+
+	if (rd_fatbin_read(sr, library, RD_SURVEY_BUDGET, &code, &err) < 0)
+		why = err.message;
+	if (code && !rd_fatbin_has_code(code))
+		code = rd_fatbin_free(code);
+	rd_fact_set_str(at, path, library, library);
+	rd_survey_set(at, prefix, code, why, agents, n, library);
+	rd_error_clear(&err);
 }
 
 char *rd_survey_release(const char *path)

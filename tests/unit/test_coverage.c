@@ -189,6 +189,27 @@ static void xnack_is_named_where_it_suits_everything(void **state)
 	}
 }
 
+static void rccl_lacks_what_pytorch_has(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *env = rd_fact_append(facts, "python", "test");
+
+	add_gpu(facts, "0000:03:00.0", "gfx1201", "dgpu");
+	add_gpu(facts, "0000:43:00.0", "gfx1201", "dgpu");
+	add_gpu(facts, "0000:0e:00.0", "gfx1036", "apu");
+	rd_fact_append_str(env, "torch.native_gpus", "0000:03:00.0", "test");
+	rd_fact_append_str(env, "torch.native_gpus", "0000:43:00.0", "test");
+	/* The processor's own is nothing that PyTorch would use. */
+	rd_fact_append_str(env, "torch.rccl.missing_gpus", "0000:0e:00.0", "test");
+	rd_fact_append_str(env, "torch.rccl.missing_gpus", "0000:43:00.0", "test");
+	env = rd_fact_append(facts, "python", "test");
+	rd_fact_set_unknown_why(env, "torch.rccl.missing_gpus", "not read", "test");
+	run(facts, *state);
+	assert_int_equal(rd_fact_count(rd_fact_get(facts, "python[0].torch.rccl.lacking_gpus")), 1);
+	assert_string_equal(rd_fact_get_str(facts, "python[0].torch.rccl.lacking_gpus[0]"), "0000:43:00.0");
+	assert_true(rd_fact_is_unknown(facts, "python[1].torch.rccl.lacking_gpus"));
+	rd_fact_free(facts);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -199,6 +220,7 @@ int main(void)
 		cmocka_unit_test(an_override_that_rocblas_needs_is_needed),
 		cmocka_unit_test(code_for_the_other_mode_is_listed_and_unknown_stays_unknown),
 		cmocka_unit_test(xnack_is_named_where_it_suits_everything),
+		cmocka_unit_test(rccl_lacks_what_pytorch_has),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -220,6 +220,104 @@ static void an_overlay_with_part_of_the_keys_is_told(void **state)
 	rd_fatbin_free(f);
 }
 
+/* A copy of the samples of kpack as the tree of a process with some variables. */
+static struct rd_sysroot *open_with(char dir[64], const char *environment)
+{
+	rd_auto_free char *copy = NULL, *manifest = NULL;
+	struct rd_sysroot *sr;
+	FILE *file;
+
+	snprintf(dir, 64, "/tmp/rocm-doctor-fatbin-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	copy = rd_xasprintf("cp -r %s/kpack_tree %s/kpack_overlay %s/", FIXTURES, FIXTURES, dir);
+	assert_int_equal(system(copy), 0);
+	manifest = rd_xasprintf("%s/rocm-doctor-snapshot.json", dir);
+	file = fopen(manifest, "we");
+	assert_non_null(file);
+	fprintf(file, "{ \"schema\": \"rocm-doctor/snapshot/1\", \"environment\": { %s } }", environment);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(rd_sysroot_open(dir, &sr, NULL), 0);
+	return sr;
+}
+
+static void variables_move_the_archives(void **state)
+{
+	static const struct {
+		const char *environment, *targets;
+		bool disabled, replaced, unknown;
+	} cases[] = {
+		{ "", "gfx942 gfx942:xnack+", false, false, false },
+		{ "'ROCM_KPACK_DISABLE': '1'", "", true, false, false },
+		{ "'ROCM_KPACK_DISABLE': '0'", "gfx942 gfx942:xnack+", false, false, false },
+		{ "'ROCM_KPACK_DISABLE': ''", "gfx942 gfx942:xnack+", false, false, false },
+		{ "'ROCM_KPACK_PATH': '/kpack_tree/.kpack/demo_gfx942.kpack'", "gfx942", false, true, false },
+		{ "'ROCM_KPACK_PATH': ':/not/there.kpack:'", "", false, true, false },
+		{ "'ROCM_KPACK_PATH': ':'", "gfx942 gfx942:xnack+", false, false, false },
+		{ "'ROCM_KPACK_PATH': 'demo_gfx942.kpack'", "", false, true, true },
+		/* Code of another library is none of this one's. */
+		{ "'ROCM_KPACK_PATH': '/kpack_overlay/.kpack/pair_gfx90a.kpack'", "", false, true, false },
+		{ "'ROCM_KPACK_PATH_PREFIX': '/kpack_overlay/.kpack/pair_gfx90a.kpack'", "gfx942 gfx942:xnack+", false, false,
+		  false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		rd_auto_free char *json = rd_xstrdup(cases[i].environment), *remove = NULL, *targets = NULL;
+		struct rd_sysroot *sr;
+		struct rd_fatbin *f;
+		char dir[64];
+
+		for (char *quote = json; (quote = strchr(quote, '\''));)
+			*quote = '"';
+		sr = open_with(dir, json);
+		f = read_fixture(sr, "/kpack_tree/lib/libdemo.so");
+		targets = targets_of(f);
+		print_message("%s\n", cases[i].environment);
+		assert_string_equal(targets, cases[i].targets);
+		assert_int_equal(f->kpack_disabled, cases[i].disabled);
+		assert_int_equal(f->kpack_replaced, cases[i].replaced);
+		assert_int_equal(f->has_code_unknown, cases[i].unknown);
+		assert_int_equal(covers(f, "gfx1100").runs, cases[i].unknown ? RD_RUNS_UNKNOWN : RD_RUNS_NO);
+		rd_fatbin_free(f);
+		rd_sysroot_free(sr);
+		remove = rd_xasprintf("rm -rf %s", dir);
+		assert_int_equal(system(remove), 0);
+	}
+}
+
+/* The runtime asks for archives by the GPU's names: one that is called otherwise helps no GPU. */
+static void an_archive_under_another_name_is_not_opened(void **state)
+{
+	static const struct {
+		const char *name, *targets;
+	} cases[] = {
+		{ "demo_gfx942.kpack", "gfx942" }, { "demo_gfx1100.kpack", "" },
+		{ "demo_gfx942.bak.kpack", "" },   { "demo_gfx942:xnack-.kpack", "gfx942:xnack-" },
+		{ "other_gfx942.kpack", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		rd_auto_free char *command = NULL, *targets = NULL, *remove = NULL;
+		struct rd_sysroot *sr;
+		struct rd_fatbin *f;
+		char dir[64];
+
+		sr = open_with(dir, "");
+		command = rd_xasprintf("cd %s/kpack_tree/.kpack && rm demo_gfx942:* && mv -n demo_gfx942.kpack '%s'", dir,
+		                       cases[i].name);
+		assert_int_equal(system(command), 0);
+		f = read_fixture(sr, "/kpack_tree/lib/libdemo.so");
+		targets = targets_of(f);
+		print_message("%s\n", cases[i].name);
+		assert_string_equal(targets, cases[i].targets);
+		rd_fatbin_free(f);
+		rd_sysroot_free(sr);
+		remove = rd_xasprintf("rm -rf %s", dir);
+		assert_int_equal(system(remove), 0);
+	}
+}
+
 static void a_file_of_text_is_no_device_code(void **state)
 {
 	struct rd_fatbin *f = NULL;
@@ -348,6 +446,8 @@ int main(void)
 		cmocka_unit_test(generic_and_spirv_code_run_where_they_may),
 		cmocka_unit_test(a_legacy_id_is_not_found_by_the_runtime),
 		cmocka_unit_test(an_overlay_with_part_of_the_keys_is_told),
+		cmocka_unit_test(variables_move_the_archives),
+		cmocka_unit_test(an_archive_under_another_name_is_not_opened),
 		cmocka_unit_test(a_file_of_text_is_no_device_code),
 		cmocka_unit_test(a_static_library_has_the_targets_of_its_members),
 		cmocka_unit_test(a_budget_takes_bundles_evenly),

@@ -48,6 +48,18 @@ static int setup(void **state)
 		"opt/torch/lib/aotriton.images/amd-gfx11xx/flash/attn_fwd.zip",
 		"opt/torch/lib/aotriton.images/amd-gfx120x/flash/attn_fwd.zip",
 		"opt/bare/librocblas.so.4",
+		"opt/rocm/lib/libMIOpen.so.1",
+		"opt/rocm/share/miopen/db/gfx90a68.HIP.fdb.txt",
+		"opt/rocm/share/miopen/db/gfx90a68.db.txt",
+		"opt/rocm/share/miopen/db/gfx90a6e.kdb",
+		"opt/rocm/share/miopen/db/gfx942130.HIP.fdb.txt",
+		"opt/rocm/share/miopen/db/gfx1030_36.db",
+		"opt/rocm/share/miopen/db/gfx803_64.OpenCL.fdb.txt",
+		"opt/rocm/share/miopen/db/gfx950.tn.model",
+		"opt/rocm/share/miopen/db/gfx950_metadata.tn.model",
+		"opt/rocm/share/miopen/db/gfx90a_ConvAsm1x1U_metadata.tn.model",
+		"usr/lib/x86_64-linux-gnu/libMIOpen.so.1",
+		"usr/share/miopen/db/gfx906_60.HIP.fdb.txt",
 	};
 	struct rd_sysroot *sr;
 
@@ -132,12 +144,55 @@ static void targets_are_the_ends_of_names(void **state)
 {
 	rd_auto_strv struct rd_strv targets = RD_STRV_INIT;
 
-	assert_int_equal(rd_libdata_targets(*state, "/opt/rocm/lib/rocblas/library", &targets), 0);
+	assert_int_equal(rd_libdata_targets(*state, RD_LIBDATA_ROCBLAS, "/opt/rocm/lib/rocblas/library", &targets), 0);
 	assert_int_equal(targets.n, 4);
 	assert_string_equal(targets.v[0], "gfx1100");
 	assert_string_equal(targets.v[1], "gfx1200");
 	assert_string_equal(targets.v[2], "gfx90a");
 	assert_string_equal(targets.v[3], "gfx942");
+}
+
+static void families_of_images_are_listed(void **state)
+{
+	rd_auto_strv struct rd_strv targets = RD_STRV_INIT;
+
+	assert_int_equal(rd_libdata_targets(*state, RD_LIBDATA_AOTRITON, "/opt/torch/lib/aotriton.images", &targets), 0);
+	assert_int_equal(targets.n, 3);
+	assert_string_equal(targets.v[0], "gfx11xx");
+	assert_string_equal(targets.v[1], "gfx120x");
+	assert_string_equal(targets.v[2], "gfx90a");
+}
+
+static void databases_tell_gfx_and_compute_units(void **state)
+{
+	static const struct rd_miopen_db wanted[] = {
+		{ "gfx1030", 36, RD_MIOPEN_PERFORMANCE }, { "gfx90a", 104, RD_MIOPEN_PERFORMANCE | RD_MIOPEN_FIND },
+		{ "gfx90a", 110, RD_MIOPEN_KERNELS },     { "gfx942", 304, RD_MIOPEN_FIND },
+		{ "gfx950", 0, RD_MIOPEN_MODEL },
+	};
+	rd_auto_free struct rd_miopen_db *list = NULL;
+	size_t n;
+
+	assert_int_equal(rd_libdata_miopen(*state, "/opt/rocm/share/miopen/db", &list, &n), 0);
+	assert_int_equal(n, RD_ARRAY_SIZE(wanted));
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(list[i].gfx, wanted[i].gfx);
+		assert_int_equal(list[i].cu_count, wanted[i].cu_count);
+		assert_int_equal(list[i].has, wanted[i].has);
+	}
+}
+
+static void any_database_for_the_processor_will_do(void **state)
+{
+	static const char own[] = "/opt/rocm/lib/libMIOpen.so.1", debian[] = "/usr/lib/x86_64-linux-gnu/libMIOpen.so.1";
+
+	assert_int_equal(look(*state, RD_LIBDATA_MIOPEN, own, "gfx90a", RD_FEATURE_OFF), RD_TRUE);
+	assert_int_equal(look(*state, RD_LIBDATA_MIOPEN, own, "gfx1030", RD_FEATURE_ANY), RD_TRUE);
+	assert_int_equal(look(*state, RD_LIBDATA_MIOPEN, own, "gfx1100", RD_FEATURE_ANY), RD_FALSE);
+	/* A model alone is none. */
+	assert_int_equal(look(*state, RD_LIBDATA_MIOPEN, own, "gfx950", RD_FEATURE_OFF), RD_FALSE);
+	assert_int_equal(look(*state, RD_LIBDATA_MIOPEN, debian, "gfx906", RD_FEATURE_OFF), RD_TRUE);
+	assert_int_equal(look(*state, RD_LIBDATA_MIOPEN, "/opt/bare/libMIOpen.so.1", "gfx906", RD_FEATURE_OFF), RD_UNKNOWN);
 }
 
 int main(void)
@@ -149,6 +204,9 @@ int main(void)
 		cmocka_unit_test(no_folder_at_all_is_unknown),
 		cmocka_unit_test(images_are_for_families),
 		cmocka_unit_test(targets_are_the_ends_of_names),
+		cmocka_unit_test(families_of_images_are_listed),
+		cmocka_unit_test(databases_tell_gfx_and_compute_units),
+		cmocka_unit_test(any_database_for_the_processor_will_do),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,5 +1,7 @@
 /*
- * apply-action STATE ACTION [NAME VALUE]...: take one action on the running system, as fix would, and print the transaction.
+ * apply-action STATE [FACT=VALUE]... ACTION [NAME VALUE]... [-- ACTION [NAME VALUE]...]...: take actions on the running system, as
+ * one plan of fix would, and print the transaction.
+ * apply-action look ...: print what they would do: paths, "$ COMMAND", "* COMMAND" for what makes writes take effect.
  * apply-action STATE undo ID: bring it back. For beds, which run it where nothing can be broken.
  */
 
@@ -19,18 +21,56 @@ static int fail(const struct rd_error *err, int r)
 	return 1;
 }
 
-static int apply(const char *state, struct rd_sysroot *sr, const struct rd_action *action, const char *const *args)
+/* One plan of all actions; the words of each end with "--" or the last of all. NULL: no such action. */
+static struct rd_plan *read_plan(const char **words, const struct rd_fact *facts)
 {
 	struct rd_plan *plan = rd_xcalloc(1, sizeof(*plan));
-	struct rd_fact *facts = rd_facts_new();
+	const char **end = words;
+
+	while (*end) {
+		const struct rd_action *action = rd_action_find(*words);
+		bool more;
+
+		while (*end && strcmp(*end, "--") != 0)
+			end++;
+		more = *end;
+		*end = NULL;
+		if (!action)
+			return NULL;
+		plan->steps = rd_xreallocarray(plan->steps, plan->n + 1, sizeof(struct rd_step *));
+		plan->steps[plan->n++] = rd_step_new(action, words + 1, facts);
+		words = end += more;
+	}
+	plan->allocated = plan->reboot_at = plan->n;
+	return plan;
+}
+
+static void print_effects(const struct rd_step *step)
+{
+	for (size_t i = 0; i < step->effects_n; i++) {
+		const struct rd_effect *e = &step->effects[i];
+
+		fputs(e->path ? e->path : e->kind == RD_EFFECT_RUN ? "$" : "*", stdout);
+		for (char **word = e->argv; word && *word; word++)
+			printf(" %s", *word);
+		putchar('\n');
+	}
+}
+
+static int apply(const char *state, struct rd_sysroot *sr, struct rd_plan *plan)
+{
 	struct rd_transaction *tx = NULL;
 	struct rd_error err = RD_ERROR_INIT;
-	int r;
+	bool look = strcmp(state, "look") == 0;
+	int r = 0;
 
-	plan->steps = rd_xcalloc(1, sizeof(struct rd_step *));
-	plan->steps[0] = rd_step_new(action, args, facts);
-	plan->n = plan->allocated = plan->reboot_at = 1;
-	r = rd_step_lower(plan->steps[0], sr, &err);
+	for (size_t i = 0; i < plan->n && r == 0; i++) {
+		r = rd_step_lower(plan->steps[i], sr, &err);
+		if (look)
+			print_effects(plan->steps[i]);
+	}
+	if (r == 0 && look)
+		return 0;
 	if (r == 0)
 		r = rd_transaction_begin(state, plan, sr, &tx, &err);
 	if (r == 0)
@@ -39,7 +79,6 @@ static int apply(const char *state, struct rd_sysroot *sr, const struct rd_actio
 		return fail(&err, r);
 	puts(rd_transaction_id(tx));
 	rd_transaction_close(tx);
-	rd_fact_free(facts);
 	return 0;
 }
 
@@ -57,10 +96,23 @@ static int undo(const char *state, struct rd_sysroot *sr, const char *id)
 
 int main(int argc, char *argv[])
 {
-	const struct rd_action *action = argc > 2 ? rd_action_find(argv[2]) : NULL;
+	const char **words = (const char **)argv + 2;
+	struct rd_fact *facts = rd_facts_new();
 	struct rd_sysroot *sr;
+	struct rd_plan *plan;
 
-	if (argc < 3 || (!action && strcmp(argv[2], "undo") != 0) || rd_sysroot_open("/", &sr, NULL) < 0)
+	if (argc < 3 || rd_sysroot_open("/", &sr, NULL) < 0)
 		return 2;
-	return action ? apply(argv[1], sr, action, (const char *const *)argv + 3) : undo(argv[1], sr, argv[3]);
+	if (strcmp(argv[2], "undo") == 0)
+		return argc == 4 ? undo(argv[1], sr, argv[3]) : 2;
+	for (char *value; *words && (value = strchr(*words, '=')); words++) {
+		*value = '\0';
+		rd_fact_set_str(facts, *words, value + 1, "command line");
+	}
+	plan = *words ? read_plan(words, facts) : NULL;
+	if (!plan) {
+		fprintf(stderr, "apply-action: no such action\n");
+		return 2;
+	}
+	return apply(argv[1], sr, plan);
 }

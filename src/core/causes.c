@@ -13,10 +13,10 @@
 /* Every rule whose id matches; for "explains" the matches are effects of @rule, for "caused_by" its causes. */
 static int connect_name(struct rd_knowledge *k, size_t rule, const char *pattern, bool is_cause, struct rd_error *err)
 {
-	bool found = false;
+	bool found = false, is_glob = strpbrk(pattern, "*?");
 
-	for (size_t i = 0; i < k->rules_n; i++) {
-		if (!rd_str_glob(pattern, k->rules[i]->id))
+	for (size_t i = 0; i < k->rules_n && (is_glob || !found); i++) {
+		if (!(is_glob ? rd_str_glob(pattern, k->rules[i]->id) : rd_streq(pattern, k->rules[i]->id)))
 			continue;
 		found = true;
 		if (i == rule && strchr(pattern, '*'))

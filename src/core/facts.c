@@ -14,7 +14,7 @@
 
 struct rd_fact {
 	struct rd_fact *parent;
-	char *name; /* in its object or map, "" for an item of a list */
+	size_t name_len;
 	enum rd_kind kind;
 	enum rd_fact_state state;
 	bool not_asked;
@@ -27,14 +27,24 @@ struct rd_fact {
 	struct rd_fact **children;
 	size_t n, allocated;
 	char *source, *reason;
+	char name[]; /* in its object or map, "" for an item of a list */
 };
+
+static struct rd_fact *new_fact(struct rd_fact *parent, const char *name, size_t len)
+{
+	struct rd_fact *f = rd_xcalloc(1, sizeof(*f) + len + 1);
+
+	f->parent = parent;
+	f->name_len = len;
+	memcpy(f->name, name, len);
+	return f;
+}
 
 struct rd_fact *rd_facts_new(void)
 {
-	struct rd_fact *root = rd_xcalloc(1, sizeof(*root));
+	struct rd_fact *root = new_fact(NULL, "", 0);
 
 	root->kind = RD_OBJECT;
-	root->name = rd_xstrdup("");
 	return root;
 }
 
@@ -48,7 +58,7 @@ static void reset(struct rd_fact *f)
 		free(f->str);
 	free(f->source);
 	free(f->reason);
-	*f = (struct rd_fact){ .parent = f->parent, .name = f->name };
+	*f = (struct rd_fact){ .parent = f->parent, .name_len = f->name_len };
 }
 
 struct rd_fact *rd_fact_free(struct rd_fact *root)
@@ -56,17 +66,14 @@ struct rd_fact *rd_fact_free(struct rd_fact *root)
 	if (!root)
 		return NULL;
 	reset(root);
-	free(root->name);
 	free(root);
 	return NULL;
 }
 
 static struct rd_fact *add_child(struct rd_fact *at, const char *name, size_t len)
 {
-	struct rd_fact *child = rd_xcalloc(1, sizeof(*child));
+	struct rd_fact *child = new_fact(at, name, len);
 
-	child->parent = at;
-	child->name = rd_xstrndup(name, len);
 	RD_GROW(at->children, at->n, at->allocated);
 	at->children[at->n++] = child;
 	return child;
@@ -77,7 +84,7 @@ static struct rd_fact *find_child(const struct rd_fact *at, const char *name, si
 	if (at->kind != RD_OBJECT && at->kind != RD_MAP)
 		return NULL;
 	for (size_t i = 0; i < at->n; i++)
-		if (strncmp(at->children[i]->name, name, len) == 0 && !at->children[i]->name[len])
+		if (at->children[i]->name_len == len && memcmp(at->children[i]->name, name, len) == 0)
 			return at->children[i];
 	return NULL;
 }
@@ -107,12 +114,22 @@ static struct rd_fact *step_index(const struct rd_fact *at, const char **path)
 	return at->children[index];
 }
 
+/* How far a name of a path reaches; in a declaration a brace ends it, too. */
+static size_t name_length(const char *path, bool declared)
+{
+	size_t n = 0;
+
+	while (path[n] && path[n] != '.' && path[n] != '[' && !(declared && path[n] == '{'))
+		n++;
+	return n;
+}
+
 static struct rd_fact *walk(const struct rd_fact *at, const char *path)
 {
 	struct rd_fact *f = (struct rd_fact *)at;
 
 	while (f && *path) {
-		size_t len = strcspn(path, ".[");
+		size_t len = name_length(path, false);
 
 		if (len) {
 			f = find_child(f, path, len);
@@ -145,7 +162,7 @@ const struct rd_fact *rd_fact_child(const struct rd_fact *f, const char *name)
 static struct rd_fact *make(struct rd_fact *at, const char *path)
 {
 	while (*path) {
-		size_t len = strcspn(path, ".[{");
+		size_t len = name_length(path, true);
 		struct rd_fact *child;
 
 		make_container(at, RD_OBJECT);
@@ -175,14 +192,14 @@ static char *utf8_copy(const char *s)
 	size_t good = 0;
 
 	while (s[good]) {
-		size_t n = rd_utf8_length(s + good);
+		size_t n = (unsigned char)s[good] < 0x80 ? 1 : rd_utf8_length(s + good);
 
 		if (!n)
 			break;
 		good += n;
 	}
 	if (!s[good])
-		return rd_xstrdup(s);
+		return rd_xstrndup(s, good);
 	while (*s) {
 		size_t n = rd_utf8_length(s);
 

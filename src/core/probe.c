@@ -15,8 +15,6 @@
 
 static void settle_leaf(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, int r)
 {
-	if (rd_fact_get(at, path))
-		return;
 	if (r < 0)
 		rd_fact_set_unknown(at, path, r, decl->source);
 	else if (decl->kind == RD_LIST || decl->kind == RD_STRS)
@@ -53,7 +51,7 @@ static void settle(struct rd_fact *at, const char *path, const struct rd_fact_de
 
 	if (!mark) {
 		head = rd_xstrndup(path, strcspn(path, "[{"));
-		if (!above_is_given_up(at, head))
+		if (!rd_fact_get(at, head) && !above_is_given_up(at, head))
 			settle_leaf(at, head, decl, r);
 		return;
 	}

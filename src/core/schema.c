@@ -15,6 +15,7 @@
 
 struct rd_schema {
 	char *name;
+	size_t name_len;
 	enum rd_kind kind;
 	const struct rd_fact_decl *decl;
 	const struct rd_probe *probe;
@@ -25,7 +26,7 @@ struct rd_schema {
 static const struct rd_schema *find(const struct rd_schema *at, const char *name, size_t len)
 {
 	for (size_t i = 0; i < at->n; i++)
-		if (strncmp(at->children[i]->name, name, len) == 0 && !at->children[i]->name[len])
+		if (at->children[i]->name_len == len && memcmp(at->children[i]->name, name, len) == 0)
 			return at->children[i];
 	return NULL;
 }
@@ -38,6 +39,7 @@ static struct rd_schema *find_or_add(struct rd_schema *at, const char *name, siz
 		return child;
 	child = rd_xcalloc(1, sizeof(*child));
 	child->name = rd_xstrndup(name, len);
+	child->name_len = len;
 	RD_GROW(at->children, at->n, at->allocated);
 	at->children[at->n++] = child;
 	return child;

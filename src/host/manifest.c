@@ -689,31 +689,51 @@ const struct rd_manifest_node *rd_manifest_node(const struct rd_manifest *m, con
 	return bsearch(&key, m->nodes, m->nodes_n, sizeof(*m->nodes), compare_nodes);
 }
 
-/* What follows @dir and "/" in the path of a node; NULL where the node is not in it. */
-static const char *below(const char *path, const char *dir)
+/* The first node whose path follows "@dir/" in the order of bytes: those in the folder are there, in one row. */
+static size_t first_below(const struct rd_manifest *m, const char *dir, size_t len)
 {
-	size_t n = rd_streq(dir, "/") ? 0 : strlen(dir);
+	size_t low = 0, high = m->nodes_n;
 
-	return strncmp(path, dir, n) == 0 && path[n] == '/' && path[n + 1] ? path + n + 1 : NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int c = strncmp(m->nodes[middle].path, dir, len);
+
+		if (c < 0 || (c == 0 && (unsigned char)m->nodes[middle].path[len] < '/'))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What follows the folder and "/" in the path of a node; NULL where the node is not in it. */
+static const char *below(const struct rd_manifest *m, size_t i, const char *dir, size_t len)
+{
+	const char *path = i < m->nodes_n ? m->nodes[i].path : "";
+
+	return strncmp(path, dir, len) == 0 && path[len] == '/' && path[len + 1] ? path + len + 1 : NULL;
+}
+
+static size_t folder_length(const char *dir)
+{
+	return rd_streq(dir, "/") ? 0 : strlen(dir);
 }
 
 bool rd_manifest_has_nodes_in(const struct rd_manifest *m, const char *dir)
 {
-	for (size_t i = 0; m && i < m->nodes_n; i++)
-		if (below(m->nodes[i].path, dir))
-			return true;
-	return false;
+	size_t len = folder_length(dir);
+
+	return m && below(m, first_below(m, dir, len), dir, len);
 }
 
 void rd_manifest_node_names(const struct rd_manifest *m, const char *dir, struct rd_strv *ret)
 {
-	for (size_t i = 0; m && i < m->nodes_n; i++) {
-		const char *path = below(m->nodes[i].path, dir);
-		rd_auto_free char *name = NULL;
+	size_t len = folder_length(dir);
+	const char *path;
 
-		if (!path)
-			continue;
-		name = rd_xstrndup(path, strcspn(path, "/"));
+	for (size_t i = m ? first_below(m, dir, len) : 0; m && (path = below(m, i, dir, len)); i++) {
+		rd_auto_free char *name = rd_xstrndup(path, strcspn(path, "/"));
+
 		rd_strv_push_unique(ret, name);
 	}
 }

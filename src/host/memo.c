@@ -84,7 +84,7 @@ static struct rd_place *child(struct rd_memo *m, struct rd_place *parent, const 
 		hash = (hash ^ (unsigned char)name[i]) * 0x01000193;
 	hash = (hash ^ hash >> 16) % BUCKETS;
 	for (p = m->buckets[hash]; p; p = p->next)
-		if (p->parent == parent && strncmp(p->path + p->name_at, name, n) == 0 && !p->path[p->name_at + n])
+		if (p->parent == parent && p->name_len == n && memcmp(p->path + p->name_at, name, n) == 0)
 			return p;
 	len = strlen(parent->path);
 	p = rd_xmalloc(sizeof(*p));
@@ -92,6 +92,7 @@ static struct rd_place *child(struct rd_memo *m, struct rd_place *parent, const 
 		.parent = parent, .next = m->buckets[hash], .type = NOT_ASKED, .fd = -1, .names = RD_STRV_INIT
 	};
 	p->name_at = len + 1;
+	p->name_len = n;
 	p->path = rd_xmalloc(len + n + 2);
 	memcpy(p->path, parent->path, len);
 	p->path[len] = '/';
@@ -199,6 +200,13 @@ struct way {
 	const char *next; /* what is still to resolve */
 };
 
+static const char *behind_slashes(const char *path)
+{
+	while (*path == '/')
+		path++;
+	return path;
+}
+
 static int follow(struct way *w, struct rd_place *link)
 {
 	const char *target;
@@ -226,8 +234,7 @@ static int follow(struct way *w, struct rd_place *link)
 
 static int enter(struct way *w, const char *name, size_t n)
 {
-	const char *rest = w->next + strspn(w->next, "/");
-	bool last = !*rest, directory = *w->next != '\0';
+	bool last = !*behind_slashes(w->next), directory = *w->next != '\0';
 	struct rd_place *p;
 	int type;
 
@@ -248,9 +255,11 @@ static int enter(struct way *w, const char *name, size_t n)
 
 static int step(struct way *w)
 {
-	const char *name = w->next + strspn(w->next, "/");
-	size_t n = strcspn(name, "/");
+	const char *name = behind_slashes(w->next);
+	size_t n = 0;
 
+	while (name[n] && name[n] != '/')
+		n++;
 	w->next = name + n;
 	if (n == 0 || (n == 1 && name[0] == '.'))
 		return 0;

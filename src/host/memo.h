@@ -15,7 +15,7 @@ struct rd_memo;
 struct rd_place {
 	struct rd_place *parent, *next; /* NULL: the root; in the bucket */
 	char *path;                     /* without links; "" is the root */
-	size_t name_at;                 /* where the name begins in it */
+	size_t name_at, name_len;       /* where the name is in it */
 	int type;                       /* enum rd_walk_type, -errno, or not asked yet */
 	int fd;                         /* of a folder while it is open, else -1 */
 	struct stat st;

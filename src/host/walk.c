@@ -118,6 +118,20 @@ int rd_walk(const struct rd_walk_ops *ops, void *ctx, const char *path, unsigned
 	return r;
 }
 
+/* True for what rd_path_normalize would not change. */
+static bool is_normal(const char *path)
+{
+	if (path[0] == '/' && !path[1])
+		return true;
+	for (; *path; path++) {
+		if (path[0] != '/')
+			continue;
+		if (!path[1] || path[1] == '/' || (path[1] == '.' && (!path[2] || path[2] == '/')))
+			return false;
+	}
+	return true;
+}
+
 int rd_path_normalize(const char *path, char **ret)
 {
 	struct rd_strbuf sb = RD_STRBUF_INIT;
@@ -126,6 +140,10 @@ int rd_path_normalize(const char *path, char **ret)
 		return -EINVAL;
 	if (strlen(path) >= RD_WALK_PATH_MAX)
 		return -ENAMETOOLONG;
+	if (is_normal(path)) {
+		*ret = rd_xstrdup(path);
+		return 0;
+	}
 	while (*path) {
 		size_t n;
 

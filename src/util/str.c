@@ -9,7 +9,10 @@
 
 bool rd_str_has_prefix(const char *s, const char *prefix)
 {
-	return strncmp(s, prefix, strlen(prefix)) == 0;
+	while (*prefix)
+		if (*s++ != *prefix++)
+			return false;
+	return true;
 }
 
 bool rd_str_has_suffix(const char *s, const char *suffix)

@@ -41,19 +41,56 @@ void rd_strbuf_addc(struct rd_strbuf *sb, char c)
 	rd_strbuf_addn(sb, &c, 1);
 }
 
-void rd_strbuf_vaddf(struct rd_strbuf *sb, const char *format, va_list ap)
+static const char *add_simple(struct rd_strbuf *sb, const char *format, va_list *ap) __attribute__((format_arg(2)));
+static void add_formatted(struct rd_strbuf *sb, const char *format, va_list ap) RD_PRINTF(2, 0);
+
+/* What is simple of a format, which most are: text and %s. Returns what is left of it. */
+static const char *add_simple(struct rd_strbuf *sb, const char *format, va_list *ap)
 {
+	while (*format) {
+		size_t n = 0;
+
+		while (format[n] && format[n] != '%')
+			n++;
+		rd_strbuf_addn(sb, format, n);
+		format += n;
+		if (!*format || format[1] != 's')
+			break;
+		rd_strbuf_add(sb, va_arg(*ap, const char *));
+		format += 2;
+	}
+	return format;
+}
+
+static void add_formatted(struct rd_strbuf *sb, const char *format, va_list ap)
+{
+	size_t room;
 	va_list again;
 	int n;
 
+	reserve(sb, 32);
+	room = sb->allocated - sb->len;
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, format, again);
+	n = vsnprintf(sb->buf + sb->len, room, format, again);
 	va_end(again);
-	if (n <= 0)
-		return;
-	reserve(sb, (size_t)n);
-	vsnprintf(sb->buf + sb->len, (size_t)n + 1, format, ap);
-	sb->len += (size_t)n;
+	if (n > 0 && (size_t)n >= room) {
+		reserve(sb, (size_t)n);
+		n = vsnprintf(sb->buf + sb->len, (size_t)n + 1, format, ap);
+	}
+	if (n > 0)
+		sb->len += (size_t)n;
+	sb->buf[sb->len] = '\0';
+}
+
+void rd_strbuf_vaddf(struct rd_strbuf *sb, const char *format, va_list ap)
+{
+	va_list rest;
+
+	va_copy(rest, ap);
+	format = add_simple(sb, format, &rest);
+	if (*format)
+		add_formatted(sb, format, rest);
+	va_end(rest);
 }
 
 void rd_strbuf_addf(struct rd_strbuf *sb, const char *format, ...)

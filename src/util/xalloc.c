@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/strbuf.h"
 #include "util/xalloc.h"
 
 static void *checked(void *p)
@@ -41,12 +42,11 @@ char *rd_xstrndup(const char *s, size_t n)
 
 char *rd_xasprintf(const char *format, ...)
 {
+	struct rd_strbuf sb = RD_STRBUF_INIT;
 	va_list ap;
-	char *ret = NULL;
-	int n;
 
 	va_start(ap, format);
-	n = vasprintf(&ret, format, ap);
+	rd_strbuf_vaddf(&sb, format, ap);
 	va_end(ap);
-	return checked(n < 0 ? NULL : ret);
+	return rd_strbuf_detach(&sb);
 }

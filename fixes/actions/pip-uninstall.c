@@ -13,29 +13,29 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 {
 	const char *prefix = rd_step_arg(step, "prefix");
 	pip_auto_requirements struct pip_requirements gone = { NULL, 0 };
+	pip_auto_tool struct pip_tool tool = { NULL, NULL };
+	auto_argv struct argv apply = ARGV_INIT, undo = ARGV_INIT;
 	rd_auto_free char *now = NULL, *index = NULL;
-	rd_auto_free char *python = rd_xasprintf("%s/bin/python3", prefix), *pin = NULL;
 	int r = pip_parse(rd_step_arg(step, "package"), &gone, err);
 
-	if (r == 0 && (gone.n != 1 || gone.v[0].version))
+	if (r == 0 && (gone.n != 1 || gone.v[0].version || gone.v[0].extras.n))
 		r = rd_error_set(err, -EINVAL, "one name of a package is wanted");
 	if (r == 0)
-		r = pip_check_environment(sr, prefix, err);
+		r = pip_tool_find(sr, prefix, &tool, err);
 	if (r < 0)
 		return r;
 	now = pip_installed(sr, prefix, gone.v[0].name);
 	if (!now)
 		return 0;
 	index = pip_index_of(now);
-	pin = rd_xasprintf("%s==%s", gone.v[0].name, now);
+	pip_begin(&apply, &tool, "uninstall");
+	argv_addf(&apply, "%s", gone.v[0].name);
+	pip_begin(&undo, &tool, "install");
+	argv_add(&undo, (const char *const[]){ "--no-deps", "--index-url", NULL });
+	argv_addf(&undo, "%s", index ? index : "");
+	argv_addf(&undo, "%s==%s", gone.v[0].name, now);
 	rd_step_describe(step, "take %s %s out of %s", gone.v[0].name, now, prefix);
-	rd_step_run_as_owner(step,
-	                     (const char *const[]){ python, "-m", "pip", "--disable-pip-version-check", "--no-input",
-	                                            "uninstall", "-y", gone.v[0].name, NULL },
-	                     index ? (const char *const[]){ python, "-m", "pip", "--disable-pip-version-check", "--no-input",
-	                                                    "install", "--no-deps", "--index-url", index, pin, NULL }
-	                           : NULL,
-	                     prefix);
+	rd_step_run_as_owner(step, argv_done(&apply), index ? argv_done(&undo) : NULL, prefix);
 	return 0;
 }
 

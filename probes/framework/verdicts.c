@@ -8,7 +8,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "rocm-doctor/knowledge.h"
+#include "common-wheels.h"
 #include "rocm-doctor/probe.h"
 #include "util/str.h"
 #include "util/strbuf.h"
@@ -17,42 +17,13 @@
 #include "util/wheel.h"
 #include "util/xalloc.h"
 
-static const char table_source[] = "table wheels";
+static const char table_source[] = WHEELS_SOURCE;
 
 /* ------------------------------------------------------------ helpers */
 
-static const char *field(const cJSON *row, const char *name)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, name);
-
-	return cJSON_IsString(value) ? value->valuestring : "";
-}
-
-static bool field_has(const cJSON *row, const char *name, const char *wanted)
-{
-	const cJSON *value;
-
-	cJSON_ArrayForEach (value, cJSON_GetObjectItemCaseSensitive(row, name))
-		if (cJSON_IsString(value) && rd_streq(value->valuestring, wanted))
-			return true;
-	return false;
-}
-
-static const cJSON *rows(const struct rd_probe_ctx *ctx, const char *list)
-{
-	const cJSON *table = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, "wheels") : NULL;
-
-	return cJSON_GetObjectItemCaseSensitive(table, list);
-}
-
-static const struct rd_fact *package(const struct rd_fact *env, const char *name)
-{
-	return rd_fact_child(rd_fact_get(env, "packages"), name);
-}
-
 static const char *package_version(const struct rd_fact *env, const char *name)
 {
-	return rd_fact_str(package(env, name));
+	return rd_fact_str(wheels_package(env, name));
 }
 
 static bool is_rocm(const struct rd_fact *env)
@@ -74,21 +45,6 @@ static bool unknown_with(struct rd_fact *at, const char *path, const struct rd_f
 	return false;
 }
 
-/* gfx names of the host's GPUs; integrated ones only where there is no card. */
-static void gpu_gfx(const struct rd_probe_ctx *ctx, struct rd_strv *ret)
-{
-	const struct rd_fact *gpus = rd_fact_get(ctx->facts, "gpus");
-
-	for (int pass = 0; pass < 2 && !ret->n; pass++)
-		for (size_t i = 0; i < rd_fact_count(gpus); i++) {
-			const struct rd_fact *gpu = rd_fact_at(gpus, i);
-			const char *gfx = rd_fact_get_str(gpu, "gfx");
-
-			if (*gfx && (pass || !rd_streq(rd_fact_get_str(gpu, "kind"), "apu")))
-				rd_strv_push_unique(ret, gfx);
-		}
-}
-
 /* ------------------------------------------------------------ which environments are judged */
 
 static bool holds_framework(const struct rd_fact *env)
@@ -101,7 +57,7 @@ static bool holds_framework(const struct rd_fact *env)
 	if (*rd_fact_get_str(env, "torch.version"))
 		return true;
 	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++)
-		if (package(env, names[i]))
+		if (wheels_package(env, names[i]))
 			return true;
 	return false;
 }
@@ -161,152 +117,6 @@ static void set_expected(struct rd_fact *list)
 	}
 }
 
-/* ------------------------------------------------------------ a wheel that fits */
-
-struct choice {
-	const struct rd_fact *env;
-	struct rd_strv gfx;
-	const char *module; /* version of a DKMS driver; "" in-tree or unknown */
-	const char *wanted; /* release that is installed; "" none */
-	const cJSON *best;
-};
-
-static bool driver_is_enough(const struct rd_probe_ctx *ctx, const char *rocm, const char *module)
-{
-	const cJSON *row;
-
-	cJSON_ArrayForEach (row, rows(ctx, "driver_windows"))
-		if (rd_version_has_prefix(rocm, field(row, "rocm")))
-			return rd_version_compare(module, field(row, "module"), RD_VERSION_DOTTED) >= 0;
-	return true;
-}
-
-static const char *dkms_module(const struct rd_probe_ctx *ctx)
-{
-	return rd_streq(rd_fact_get_str(ctx->facts, "kernel.amdgpu.origin"), "dkms")
-	               ? rd_fact_get_str(ctx->facts, "kernel.amdgpu.version")
-	               : "";
-}
-
-static bool fits(const struct rd_probe_ctx *ctx, const struct choice *c, const cJSON *row)
-{
-	if (!field_has(row, "python", rd_fact_get_str(c->env, "series")))
-		return false;
-	for (size_t i = 0; i < c->gfx.n; i++)
-		if (!field_has(row, "gfx", c->gfx.v[i]))
-			return false;
-	return !*c->module || driver_is_enough(ctx, field(row, "rocm"), c->module);
-}
-
-/* The installed release if it exists for ROCm, else the newest; of one release, the newest ROCm. */
-static void choose(const struct rd_probe_ctx *ctx, struct choice *c)
-{
-	const cJSON *row;
-	bool same = false;
-
-	cJSON_ArrayForEach (row, rows(ctx, "torch")) {
-		bool is_same = *c->wanted && rd_version_has_prefix(c->wanted, field(row, "torch"));
-		const cJSON *bundled = cJSON_GetObjectItemCaseSensitive(row, "bundled");
-
-		/* A wheel without ROCm inside needs a choice of rocm-sdk wheels that one command does not make. */
-		if (!fits(ctx, c, row) || !cJSON_IsTrue(bundled) ||
-		    (!is_same && (same || rd_streq(field(row, "confidence"), "low"))))
-			continue;
-		c->best = row;
-		same = is_same;
-	}
-}
-
-/* The very version of the chosen wheel; "" where the table does not know one. */
-static const char *exact_torch(const struct choice *c)
-{
-	const cJSON *versions = cJSON_GetObjectItemCaseSensitive(c->best, "versions");
-
-	if (*c->wanted && rd_version_has_prefix(c->wanted, field(c->best, "torch")))
-		return c->wanted;
-	return cJSON_GetArraySize(versions) ? cJSON_GetArrayItem(versions, cJSON_GetArraySize(versions) - 1)->valuestring : "";
-}
-
-/*
- * The version of a companion that is released with torch 2.MINOR.PATCH: torchvision 0.(MINOR + 15).PATCH, torchaudio the same
- * number. Both hold from 2.1 to 2.9; "" outside.
- */
-static char *companion_pin(const char *name, const char *torch)
-{
-	unsigned minor, patch;
-	char end;
-
-	if (sscanf(torch, "2.%2u.%2u%c", &minor, &patch, &end) != 2 || minor < 1 || minor > 9)
-		return rd_xstrdup("");
-	return rd_streq(name, "torchvision") ? rd_xasprintf("0.%u.%u", minor + 15, patch) : rd_xstrdup(torch);
-}
-
-/* What pip is to install, torch and the companions that are there as one set; "" where no version can be named. */
-static void set_requirements(struct rd_fact *env, const struct choice *c)
-{
-	const struct rd_fact *companions = rd_fact_get(env, "companions");
-	const char *torch = c->best && c->gfx.n ? exact_torch(c) : "";
-	rd_auto_strbuf struct rd_strbuf words = RD_STRBUF_INIT;
-
-	if (*torch)
-		rd_strbuf_addf(&words, "torch==%s+rocm%s", torch, field(c->best, "rocm"));
-	for (size_t i = 0; i < rd_fact_count(companions) && *torch; i++) {
-		const char *name = rd_fact_get_str(rd_fact_at(companions, i), "name");
-		rd_auto_free char *pin = companion_pin(name, torch);
-
-		rd_strbuf_addf(&words, " %s", name);
-		if (*pin)
-			rd_strbuf_addf(&words, "==%s+rocm%s", pin, field(c->best, "rocm"));
-	}
-	rd_fact_set_str(env, "torch_requirements", words.buf, table_source);
-	rd_fact_set_str(env, "torch_index", *torch ? field(c->best, "url") : "", table_source);
-}
-
-/* The index of PyTorch that the installed build came from, where its local version is of that form. */
-static void set_own_index(struct rd_probe_ctx *ctx, struct rd_fact *env)
-{
-	const char *local = rd_wheel_local(rd_fact_get_str(env, "torch.version")), *url = "";
-	const cJSON *row;
-
-	cJSON_ArrayForEach (row, rows(ctx, "torch"))
-		if (rd_str_has_prefix(local, "rocm") && rd_streq(local + 4, field(row, "rocm")))
-			url = field(row, "url");
-	rd_fact_set_str(env, "torch_own_index", url, table_source);
-}
-
-static void set_install(struct rd_probe_ctx *ctx, struct rd_fact *env)
-{
-	const char *public = rd_fact_get_str(env, "torch.public_version"), *prefix = rd_fact_get_str(env, "prefix");
-	struct choice c = { .env = env, .gfx = RD_STRV_INIT, .module = dkms_module(ctx), .wanted = public };
-	rd_auto_strbuf struct rd_strbuf command = RD_STRBUF_INIT;
-	const char *exact;
-
-	gpu_gfx(ctx, &c.gfx);
-	if (strstr(public, "dev"))
-		c.wanted = "";
-	choose(ctx, &c);
-	if (!c.best || !c.gfx.n) {
-		rd_strbuf_addf(&command,
-		               "find a ROCm build for %s and Python %s: https://pytorch.org/get-started/previous-versions/",
-		               c.gfx.n ? c.gfx.v[0] : "this GPU", rd_fact_get_str(env, "series"));
-	} else {
-		if (rd_fact_get_bool(env, "externally_managed"))
-			rd_strbuf_addf(&command, "%s/bin/python3 -m venv ~/venv && ~/venv/bin/python3 -m pip install", prefix);
-		else
-			rd_strbuf_addf(&command, "%s/bin/python3 -m pip install --force-reinstall", prefix);
-		rd_strbuf_addf(&command, " --index-url %s torch", field(c.best, "url"));
-		exact = exact_torch(&c);
-		if (*exact)
-			rd_strbuf_addf(&command, "==%s+rocm%s", exact, field(c.best, "rocm"));
-		for (size_t i = 0; i < rd_fact_count(rd_fact_get(env, "companions")); i++)
-			rd_strbuf_addf(&command, " %s", rd_fact_get_str(rd_fact_at(rd_fact_get(env, "companions"), i), "name"));
-	}
-	rd_fact_set_str(env, "install_torch", command.buf, table_source);
-	set_requirements(env, &c);
-	set_own_index(ctx, env);
-	rd_strv_clear(&c.gfx);
-}
-
 /* ------------------------------------------------------------ PyTorch and what goes with it */
 
 /* Words for one companion that does not fit; false where it fits, or does not say. */
@@ -360,7 +170,7 @@ static void set_triton(struct rd_fact *env)
 		return;
 	/* Where torch wants "triton" itself, only its pin tells that another build was meant. */
 	if (own_name || rd_streq(rd_wheel_build(pin), "rocm"))
-		rd_fact_set_str(env, "plain_triton", plain, rd_fact_source(package(env, "triton")));
+		rd_fact_set_str(env, "plain_triton", plain, rd_fact_source(wheels_package(env, "triton")));
 }
 
 static void set_python_match(struct rd_fact *env)
@@ -387,12 +197,12 @@ static void set_driver(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	if (unknown_with(env, "torch.driver_needed", env, own) || !*rocm ||
 	    unknown_with(env, "torch.driver_needed", ctx->facts, needs))
 		return;
-	module = dkms_module(ctx);
-	if (!*module || driver_is_enough(ctx, rocm, module))
+	module = wheels_driver(ctx);
+	if (!*module || wheels_driver_is_enough(ctx, rocm, module))
 		return;
-	cJSON_ArrayForEach (row, rows(ctx, "driver_windows"))
-		if (rd_version_has_prefix(rocm, field(row, "rocm")))
-			rd_fact_set_str(env, "torch.driver_needed", field(row, "driver"), table_source);
+	cJSON_ArrayForEach (row, wheels_rows(ctx, "driver_windows"))
+		if (rd_version_has_prefix(rocm, wheels_field(row, "rocm")))
+			rd_fact_set_str(env, "torch.driver_needed", wheels_field(row, "driver"), table_source);
 }
 
 /* Does the host have a ROCm whose libraries a wheel without its own could load? The line of 7 goes on with 10. */
@@ -409,7 +219,7 @@ static void set_host_rocm(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	static const char *const own[] = { "torch.build", "torch.rocm", "torch.rocm_bundled", "packages", NULL };
 	const struct rd_fact *roots = rd_fact_get(ctx->facts, "runtime.rocm");
 	const char *rocm = rd_fact_get_str(env, "torch.rocm");
-	bool found = package(env, "rocm-sdk-core") != NULL;
+	bool found = wheels_package(env, "rocm-sdk-core") != NULL;
 
 	if (unknown_with(env, "torch.rocm_missing", env, own) || !is_rocm(env) || !*rocm)
 		return;
@@ -438,13 +248,13 @@ static void set_hipblaslt(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	if (unknown_with(env, "torch.hipblaslt_missing", env, needs))
 		return;
 	rd_fact_set_list(env, "torch.hipblaslt_missing", table_source);
-	cJSON_ArrayForEach (row, rows(ctx, "hipblaslt_forced"))
-		forced = forced ||
-		         (strstr(public, "dev") && rd_version_compare(public, field(row, "from"), RD_VERSION_PEP440) >= 0 &&
-		          rd_version_compare(public, field(row, "to"), RD_VERSION_PEP440) <= 0);
+	cJSON_ArrayForEach (row, wheels_rows(ctx, "hipblaslt_forced"))
+		forced = forced || (strstr(public, "dev") &&
+		                    rd_version_compare(public, wheels_field(row, "from"), RD_VERSION_PEP440) >= 0 &&
+		                    rd_version_compare(public, wheels_field(row, "to"), RD_VERSION_PEP440) <= 0);
 	if (!forced || !rd_fact_count(own) || rd_streq(rd_fact_get_str(env, "torch.blas_preference"), "0"))
 		return;
-	gpu_gfx(ctx, &gfx);
+	wheels_gfx(ctx, &gfx);
 	for (size_t i = 0; i < gfx.n; i++) {
 		bool there = false;
 
@@ -523,16 +333,16 @@ static void set_sdk(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	rd_auto_strv struct rd_strv gfx = RD_STRV_INIT;
 	const char *missing;
 
-	if (unknown_with(env, "rocm_sdk_mismatch", env, needs) || !package(env, "rocm-sdk-core"))
+	if (unknown_with(env, "rocm_sdk_mismatch", env, needs) || !wheels_package(env, "rocm-sdk-core"))
 		return;
 	sdk_releases(env, &text);
-	gpu_gfx(ctx, &gfx);
+	wheels_gfx(ctx, &gfx);
 	for (size_t i = 0; i < RD_ARRAY_SIZE(prefixes) && !text.len; i++)
 		if (families(env, prefixes[i], &gfx, &missing) && missing)
 			rd_strbuf_addf(&text, "no %.*s wheel is for %s", (int)(strlen(prefixes[i]) - strlen("-gfx")),
 			               prefixes[i], missing);
 	if (text.len)
-		rd_fact_set_str(env, "rocm_sdk_mismatch", text.buf, rd_fact_source(package(env, "rocm-sdk-core")));
+		rd_fact_set_str(env, "rocm_sdk_mismatch", text.buf, rd_fact_source(wheels_package(env, "rocm-sdk-core")));
 }
 
 /* ------------------------------------------------------------ other packages */
@@ -564,7 +374,7 @@ static void set_cuda_extensions(struct rd_probe_ctx *ctx, struct rd_fact *env)
 		if (*version && cuda) {
 			rd_auto_free char *text = rd_xasprintf("%s %s", names[i], version);
 
-			rd_fact_append_str(env, "cuda_extensions", text, rd_fact_source(package(env, names[i])));
+			rd_fact_append_str(env, "cuda_extensions", text, rd_fact_source(wheels_package(env, names[i])));
 		}
 	}
 }
@@ -579,10 +389,10 @@ static char *tensorflow_rocm(const struct rd_probe_ctx *ctx, const char *version
 	rd_strv_split(&parts, version, ".", false);
 	if (parts.n == 4 && strlen(parts.v[3]) >= 3 && strspn(parts.v[3], "0123456789") == strlen(parts.v[3]))
 		return rd_xasprintf("%c.%c", parts.v[3][0], parts.v[3][1]);
-	cJSON_ArrayForEach (row, rows(ctx, "tensorflow_rocm"))
-		if (rd_version_has_prefix(version, field(row, "tensorflow"))) {
+	cJSON_ArrayForEach (row, wheels_rows(ctx, "tensorflow_rocm"))
+		if (rd_version_has_prefix(version, wheels_field(row, "tensorflow"))) {
 			*ret_exact = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "exact"));
-			return rd_xstrdup(field(row, "rocm"));
+			return rd_xstrdup(wheels_field(row, "rocm"));
 		}
 	return NULL;
 }
@@ -597,7 +407,7 @@ static char *jax_rocm(const struct rd_fact *env, const char **ret_name, const ch
 	for (size_t i = 0; i < RD_ARRAY_SIZE(known); i++)
 		for (int kind = 0; kind < 2; kind++) {
 			rd_auto_free char *name = rd_xasprintf("jax-rocm%s-%s", known[i].digits, kind ? "pjrt" : "plugin");
-			const struct rd_fact *entry = package(env, name);
+			const struct rd_fact *entry = wheels_package(env, name);
 
 			if (!entry)
 				continue;
@@ -637,7 +447,7 @@ static void set_other_frameworks(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	if (!rocm || unknown_with(env, "rocm_framework_mismatch", ctx->facts, host) || host_has(ctx, env, rocm, exact))
 		return;
 	text = rd_xasprintf("%s %s is built for ROCm %s", name, version, rocm);
-	rd_fact_set_str(env, "rocm_framework_mismatch", text, rd_fact_source(package(env, name)));
+	rd_fact_set_str(env, "rocm_framework_mismatch", text, rd_fact_source(wheels_package(env, name)));
 }
 
 /* ------------------------------------------------------------ what is wanted and does not exist */
@@ -649,13 +459,13 @@ static char *newest_python(const struct rd_probe_ctx *ctx, const char *name, con
 	const char *newest = NULL;
 
 	if (rd_streq(name, "tensorflow-rocm")) {
-		cJSON_ArrayForEach (row, rows(ctx, "tensorflow_python"))
-			if (rd_version_compare(version, field(row, "before"), RD_VERSION_PEP440) < 0)
-				return rd_xstrdup(field(row, "python"));
+		cJSON_ArrayForEach (row, wheels_rows(ctx, "tensorflow_python"))
+			if (rd_version_compare(version, wheels_field(row, "before"), RD_VERSION_PEP440) < 0)
+				return rd_xstrdup(wheels_field(row, "python"));
 		return NULL;
 	}
-	cJSON_ArrayForEach (row, rows(ctx, "torch")) {
-		if (!rd_version_has_prefix(version, field(row, "torch")))
+	cJSON_ArrayForEach (row, wheels_rows(ctx, "torch")) {
+		if (!rd_version_has_prefix(version, wheels_field(row, "torch")))
 			continue;
 		cJSON_ArrayForEach (python, cJSON_GetObjectItemCaseSensitive(row, "python"))
 			if (cJSON_IsString(python) &&
@@ -678,7 +488,7 @@ static void set_without_wheel(struct rd_probe_ctx *ctx, struct rd_fact *env)
 		const char *name = rd_fact_get_str(one, "name"), *version = rd_fact_get_str(one, "version");
 		rd_auto_free char *newest = NULL, *public = rd_wheel_public(version), *text = NULL;
 
-		if ((!rd_streq(name, "torch") && !rd_streq(name, "tensorflow-rocm")) || package(env, name) || !*version)
+		if ((!rd_streq(name, "torch") && !rd_streq(name, "tensorflow-rocm")) || wheels_package(env, name) || !*version)
 			continue;
 		if (rd_streq(name, "torch") && *rd_wheel_local(version) && !rd_streq(rd_wheel_build(version), "rocm"))
 			continue;
@@ -702,7 +512,6 @@ static int run(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < rd_fact_count(list); i++) {
 		struct rd_fact *env = rd_fact_at_mutable(list, i);
 
-		set_install(ctx, env);
 		set_companions(env);
 		set_triton(env);
 		set_python_match(env);
@@ -724,11 +533,6 @@ static const struct rd_fact_decl facts[] = {
 	  "python[].active, .asked, .service, .framework" },
 	{ "python[].expected", RD_BOOL, "where PyTorch would be looked for: the active one, those asked for, else the first",
 	  "python[].active, .asked" },
-	{ "python[].install_torch", RD_STR, "command that puts a ROCm build for this host's GPU and Python in", table_source },
-	{ "python[].torch_requirements", RD_STR,
-	  "what pip is to install for that, at exact versions; empty: no exact version is known", table_source },
-	{ "python[].torch_index", RD_STR, "index that has it", table_source },
-	{ "python[].torch_own_index", RD_STR, "index that the installed PyTorch came from; empty: not known", table_source },
 	{ "python[].companion_mismatch", RD_STR, "which companion of PyTorch is of another build or release; empty: none",
 	  "python[].companions" },
 	{ "python[].plain_triton", RD_STR, "version of a plain Triton in place of the one PyTorch requires; empty: none",

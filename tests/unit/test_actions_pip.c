@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,6 +21,8 @@
 #define VENV "/home/u/venv"
 #define SITE "home/u/venv/lib/python3.12/site-packages/"
 #define INDEX "https://download.pytorch.org/whl/rocm6.4"
+#define NEXT "https://stable.repo.amd.com/rocm/whl-next/"
+#define UV "/home/u/.local/bin/uv pip "
 #define PIP VENV "/bin/python3 -m pip --disable-pip-version-check --no-input "
 #define BACK PIP "install --force-reinstall --no-deps --index-url "
 
@@ -86,6 +90,13 @@ static char *lowered(const struct world *w, const char *action, const char *cons
 	return rd_strbuf_detach(&sb);
 }
 
+static void tree_gone(const struct world *w, const char *path)
+{
+	rd_auto_free char *command = rd_xasprintf("rm -r %s/%s", w->tree.dir, path);
+
+	assert_int_equal(system(command), 0);
+}
+
 static void the_requirement_that_was_there_is_the_undo(void **state)
 {
 	static const struct {
@@ -95,9 +106,17 @@ static void the_requirement_that_was_there_is_the_undo(void **state)
 		{ { "prefix", VENV, "requirements", "torch==2.9.1+rocm6.4", "index", INDEX, "force", "yes" },
 		  PIP "install --force-reinstall --index-url " INDEX " torch==2.9.1+rocm6.4\nundo: " BACK
 		      "https://download.pytorch.org/whl/cu128 torch==2.9.1+cu128\n" },
-		{ { "prefix", VENV, "requirements", "torch==2.9.1+rocm6.4 torchvision", "index", INDEX },
-		  PIP "install --index-url " INDEX " torch==2.9.1+rocm6.4 torchvision\nundo: " BACK
+		{ { "prefix", VENV, "requirements", "torch==2.9.1+rocm6.4 torchvision==0.24.1+rocm6.4", "index", INDEX },
+		  PIP "install --index-url " INDEX " torch==2.9.1+rocm6.4 torchvision==0.24.1+rocm6.4\nundo: " BACK
 		      "https://download.pytorch.org/whl/cu128 torch==2.9.1+cu128\n" },
+		{ { "prefix", VENV, "requirements", "torch[device-gfx942]==2.14.0+rocm10.1.0", "index", NEXT },
+		  PIP "install --index-url " NEXT " torch[device-gfx942]==2.14.0+rocm10.1.0\nundo: " BACK
+		      "https://download.pytorch.org/whl/cu128 torch==2.9.1+cu128\n" },
+		{ { "prefix", VENV, "requirements", "vllm==0.31.0+rocm723", "index", "https://pypi.org/simple", "extra-index",
+		    "https://wheels.vllm.ai/rocm/0.31.0/rocm723" },
+		  PIP
+		  "install --index-url https://pypi.org/simple --extra-index-url https://wheels.vllm.ai/rocm/0.31.0/rocm723 "
+		  "vllm==0.31.0+rocm723\nundo: " PIP "uninstall -y vllm\n" },
 		{ { "prefix", VENV, "requirements", "numpy==1.26.4", "index", "https://pypi.org/simple" },
 		  PIP "install --index-url https://pypi.org/simple numpy==1.26.4\nundo: " BACK
 		      "https://pypi.org/simple numpy==2.1.0\n" },
@@ -150,8 +169,9 @@ static void environments_that_pip_must_not_change_are_refused(void **state)
 static void words_that_pip_would_take_for_more_are_refused(void **state)
 {
 	static const char *const requirements[] = {
-		"--extra-index-url=x", "-e.",        "torch>=2",      "../x",   "torch==$(reboot)",
-		"torch @ file:///x",   "torch==1;x", "torch==1/../2", "/x.whl", ""
+		"--extra-index-url=x", "-e.",    "torch>=2", "../x",  "torch==$(reboot)", "torch @ file:///x", "torch==1;x",
+		"torch==1/../2",       "/x.whl", "",         "torch", "torch[a",          "torch[]==1",        "torch[a b]==1",
+		"torch[$(x)]==1",      "[a]==1"
 	};
 	static const char *const indexes[] = { "http://x",    "ftp://x",        "--trusted-host",
 		                               "https://x y", "https://user@x", "file:x" };
@@ -175,6 +195,58 @@ static void words_that_pip_would_take_for_more_are_refused(void **state)
 
 		assert_true(rd_str_has_prefix(got, "EINVAL"));
 	}
+}
+
+/* A part that is a package of its own is there when that package is. */
+static void an_extra_that_is_not_there_is_put_in(void **state)
+{
+	const struct world *w = *state;
+	static const char *const args[] = { "prefix", VENV, "requirements", "rocm[libraries,device-gfx942]==10.1.0", "index",
+		                            NEXT,     NULL };
+	static const char effects[] = PIP "install --index-url " NEXT " rocm[libraries,device-gfx942]==10.1.0\nundo: ";
+	rd_auto_free char *without = NULL, *other = NULL, *done = NULL;
+
+	tree_file(&w->tree, SITE "rocm-10.1.0.dist-info/METADATA", "");
+	tree_file(&w->tree, SITE "rocm_sdk_libraries-10.1.0.dist-info/METADATA", "");
+	without = lowered(w, "pip.install", args);
+	assert_true(rd_str_has_prefix(without, effects));
+	tree_file(&w->tree, SITE "rocm_sdk_device_gfx942-10.0.0.dist-info/METADATA", "");
+	other = lowered(w, "pip.install", args);
+	assert_true(rd_str_has_prefix(other, effects));
+	tree_file(&w->tree, SITE "rocm_sdk_device_gfx942-10.1.0.dist-info/METADATA", "");
+	tree_gone(w, SITE "rocm_sdk_device_gfx942-10.0.0.dist-info");
+	done = lowered(w, "pip.install", args);
+	assert_string_equal(done, "");
+}
+
+/* Only one that belongs to the environment's owner, or to root: it is run in the owner's name. */
+static void an_environment_without_pip_is_changed_by_uv(void **state)
+{
+	const struct world *w = *state;
+	static const char *const args[] = { "prefix", VENV, "requirements", "torch==2.9.1+rocm6.4", "index", INDEX, NULL };
+	static const char *const gone[] = { "prefix", VENV, "package", "triton", NULL };
+	rd_auto_free char *uv = rd_xasprintf("%s/home/u/.local/bin/uv", w->tree.dir);
+	rd_auto_free char *none = NULL, *install = NULL, *uninstall = NULL, *closed = NULL;
+
+	tree_gone(w, SITE "pip-24.0.dist-info");
+	tree_file(&w->tree, "home/u/.local/bin/uv", "");
+	assert_int_equal(chmod(uv, 0755), 0);
+	install = lowered(w, "pip.install", args);
+	assert_string_equal(install, UV "install --python " VENV "/bin/python3 --index-url " INDEX
+	                                " torch==2.9.1+rocm6.4\nundo: " UV "install --python " VENV "/bin/python3 "
+	                                "--force-reinstall --no-deps --index-url https://download.pytorch.org/whl/cu128 "
+	                                "torch==2.9.1+cu128\n");
+	uninstall = lowered(w, "pip.uninstall", gone);
+	assert_true(rd_str_has_prefix(uninstall, UV "uninstall --python " VENV "/bin/python3 triton\nundo: "));
+	assert_int_equal(chmod(uv, 0644), 0);
+	closed = lowered(w, "pip.install", args);
+	assert_true(rd_str_has_prefix(closed, "EOPNOTSUPP: there is no pip in " VENV " and no uv"));
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(chmod(uv, 0755), 0);
+	assert_int_equal(chown(uv, 1000, 1000), 0);
+	none = lowered(w, "pip.install", args);
+	assert_true(rd_str_has_prefix(none, "EOPNOTSUPP: there is no pip in " VENV " and no uv"));
 }
 
 static void a_package_is_taken_out_and_comes_back_from_its_index(void **state)
@@ -201,6 +273,8 @@ int main(void)
 		TEST(a_build_of_an_unknown_index_has_no_way_back),
 		TEST(environments_that_pip_must_not_change_are_refused),
 		TEST(words_that_pip_would_take_for_more_are_refused),
+		TEST(an_extra_that_is_not_there_is_put_in),
+		TEST(an_environment_without_pip_is_changed_by_uv),
 		TEST(a_package_is_taken_out_and_comes_back_from_its_index),
 	};
 

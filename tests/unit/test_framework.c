@@ -7,7 +7,7 @@
 #include "util/xalloc.h"
 
 extern const struct rd_probe rd_probe_framework_environments, rd_probe_framework_services, rd_probe_framework_torch;
-extern const struct rd_probe rd_probe_framework_pip, rd_probe_framework_verdicts;
+extern const struct rd_probe rd_probe_framework_choice, rd_probe_framework_pip, rd_probe_framework_verdicts;
 extern const struct rd_probe rd_probe_engine_programs, rd_probe_engine_wheels, rd_probe_engine_verdicts;
 
 #define SITE "/opt/llm/lib/python3.12/site-packages"
@@ -74,7 +74,7 @@ static void look(struct host *h)
 	static const struct rd_probe *const probes[] = {
 		&rd_probe_framework_services, &rd_probe_framework_environments, &rd_probe_framework_torch,
 		&rd_probe_framework_pip,      &rd_probe_engine_wheels,          &rd_probe_engine_programs,
-		&rd_probe_framework_verdicts, &rd_probe_engine_verdicts,
+		&rd_probe_framework_verdicts, &rd_probe_framework_choice,       &rd_probe_engine_verdicts,
 	};
 	struct rd_probe_options options = { .pythons = &h->pythons };
 	struct rd_probe_ctx ctx = { .facts = h->facts, .options = &options };
@@ -330,6 +330,7 @@ static void the_command_names_a_wheel_for_this_gpu_and_python(void **state)
 	for (struct host *one = &h; one; one = one == &h ? &g : NULL) {
 		venv(one, "/opt/llm");
 		torch(one, SITE, "2.7.1+cpu", "None", "None");
+		package(one, SITE, "pip-24.0.dist-info", "");
 		gpu(one, one == &h ? "gfx1100" : "gfx803");
 		look(one);
 	}
@@ -359,6 +360,90 @@ static void companions_are_pinned_to_the_release_that_goes_with_torch(void **sta
 	assert_string_equal(str(&h, "python[0].torch_requirements"), "torch==2.9.1+rocm6.4 torchvision==0.24.1+rocm6.4");
 	assert_string_equal(str(&h, "python[0].torch_own_index"), "https://download.pytorch.org/whl/rocm6.4");
 	host_free(&h);
+}
+
+static void an_environment_without_pip_gets_a_command_of_uv(void **state)
+{
+	struct host h = host_new();
+
+	(void)state;
+	venv(&h, "/opt/llm");
+	torch(&h, SITE, "2.14.0+cpu", "None", "None");
+	gpu(&h, "gfx1153");
+	look(&h);
+	assert_string_equal(str(&h, "python[0].install_torch"), "uv pip install --python /opt/llm/bin/python3 --reinstall "
+	                                                        "--index-url https://stable.repo.amd.com/rocm/whl-next/ "
+	                                                        "'torch[device-gfx1153]==2.14.0+rocm10.1.0'");
+	host_free(&h);
+}
+
+/* PyTorch's own wheels first; where they have no code for the GPU, AMD's, with a package for it. */
+static void the_wheels_of_a_gpu_are_one_set_of_exact_versions(void **state)
+{
+	static const struct {
+		const char *gfx, *version, *companion, *requirements, *index;
+	} cases[] = {
+		{ "gfx1100", "2.14.1+cu130", "torchvision-0.29.1", "torch==2.14.1+rocm7.2 torchvision==0.29.1+rocm7.2",
+		  "https://download.pytorch.org/whl/rocm7.2" },
+		{ "gfx1100", "2.12.0+cu130", "torchaudio-2.11.0", "torch==2.12.0+rocm7.2 torchaudio==2.11.0+rocm7.2",
+		  "https://download.pytorch.org/whl/rocm7.2" },
+		{ "gfx1153", "2.14.0+cu130", "torchvision-0.29.0",
+		  "torch[device-gfx1153]==2.14.0+rocm10.1.0 torchvision[device-gfx1153]==0.29.0a0+rocm10.1.0",
+		  "https://stable.repo.amd.com/rocm/whl-next/" },
+		{ "gfx1153", "2.13.0+cu130", "torchaudio-2.11.0",
+		  "torch[device-gfx1153]==2.13.0+rocm10.1.0 torchaudio==2.11.0.2+rocm10.1.0",
+		  "https://stable.repo.amd.com/rocm/whl-next/" },
+		{ "gfx1031", "2.14.0+cu130", "pillow-12.0.0", "torch[device-gfx1031]==2.13.0+rocm10.0.0",
+		  "https://stable.repo.amd.com/rocm/whl-next/" },
+		{ "gfx803", "2.14.0+cu130", "pillow-12.0.0", "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		rd_auto_free char *folder = rd_xasprintf("%s.dist-info", cases[i].companion);
+		struct host h = host_new();
+
+		venv(&h, "/opt/llm");
+		torch(&h, SITE, cases[i].version, "None", "'13.0'");
+		package(&h, SITE, folder, "");
+		gpu(&h, cases[i].gfx);
+		look(&h);
+		assert_string_equal(str(&h, "python[0].torch_requirements"), cases[i].requirements);
+		assert_string_equal(str(&h, "python[0].torch_index"), cases[i].index);
+		host_free(&h);
+	}
+}
+
+/* AMD's builds name the release of ROCm in full; PyTorch's name the series, of which no build is on record. */
+static void rocm_wheels_are_of_the_release_in_pytorchs_version(void **state)
+{
+	static const struct {
+		const char *gfx, *version, *requirements, *index;
+	} cases[] = {
+		{ "gfx942", "2.13.0+rocm10.0.0", "rocm[libraries,device-gfx942]==10.0.0",
+		  "https://stable.repo.amd.com/rocm/whl-next/" },
+		{ "gfx942", "2.12.0+rocm7.14.1", "rocm[libraries,device-gfx942]==7.14.1",
+		  "https://repo.amd.com/rocm/whl-multi-arch/" },
+		{ "gfx942", "2.9.0+rocm7.10.0", "rocm[libraries]==7.10.0", "https://repo.amd.com/rocm/whl/gfx94X-dcgpu/" },
+		{ "gfx90a", "2.9.0+rocm7.10.0", "", "" },
+		{ "gfx942", "2.14.1+rocm7.14", "", "https://download.pytorch.org/whl/rocm7.14" },
+		{ "gfx942", "2.14.0+rocm10.1.0a20260910", "", "" },
+		{ "gfx942", "2.9.1+rocm7.2.1.lw.gitff65f5bc", "", "" },
+		{ "gfx942", "2.9.1+rocm7.2.1", "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		struct host h = host_new();
+
+		venv(&h, "/opt/llm");
+		torch(&h, SITE, cases[i].version, "'7.2'", "None");
+		gpu(&h, cases[i].gfx);
+		look(&h);
+		assert_string_equal(str(&h, "python[0].rocm_sdk_requirements"), cases[i].requirements);
+		assert_string_equal(str(&h, "python[0].torch_own_index"), cases[i].index);
+		host_free(&h);
+	}
 }
 
 static void an_old_dkms_driver_is_measured_with_the_wheels_rocm(void **state)
@@ -678,6 +763,9 @@ int main(void)
 		cmocka_unit_test(plain_triton_counts_only_beside_a_rocm_one_that_is_required),
 		cmocka_unit_test(the_command_names_a_wheel_for_this_gpu_and_python),
 		cmocka_unit_test(companions_are_pinned_to_the_release_that_goes_with_torch),
+		cmocka_unit_test(an_environment_without_pip_gets_a_command_of_uv),
+		cmocka_unit_test(the_wheels_of_a_gpu_are_one_set_of_exact_versions),
+		cmocka_unit_test(rocm_wheels_are_of_the_release_in_pytorchs_version),
 		cmocka_unit_test(an_old_dkms_driver_is_measured_with_the_wheels_rocm),
 		cmocka_unit_test(sdk_wheels_have_to_be_of_one_release_and_for_the_gpu),
 		cmocka_unit_test(credentials_are_cut_out_of_index_addresses),

@@ -20,6 +20,10 @@ def table(facts):
     return {
         "as_of": facts["llm_stack"]["as_of"],
         "flash_attention_ck": flash_attention(components["flash-attention"]),
+        # The newest release with ROCm wheels on its own index: for one Python, and with a PyTorch of their own.
+        "vllm": {"version": "0.31.0+rocm723", "url": "https://wheels.vllm.ai/rocm/0.31.0/rocm723", "rocm": "7.2.3",
+                 "python": ["3.12"], "gfx": components["vLLM"]["supported_gfx"], "confidence": "high",
+                 "source": "vLLM 0.31.0 release notes, installation/gpu.rocm"},
         # Before this the library's name is HIP's major * 10 + minor, and only that one file is tried.
         "bitsandbytes": {"fixed": fixed, "confidence": "high", "source": "bitsandbytes/cextension.py, cuda_specs.py"},
     }

@@ -284,13 +284,16 @@ static const cJSON *vllm_row(const struct rd_probe_ctx *ctx)
 static char *limits_of(const cJSON *row)
 {
 	struct rd_strbuf sb = RD_STRBUF_INIT;
+	const char *separator = "; ";
 	const cJSON *one;
 
 	rd_strbuf_addf(&sb, "%s: Python", wheels_field(row, "version"));
 	cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(row, "python"))
 		rd_strbuf_addf(&sb, " %s", cJSON_GetStringValue(one));
-	cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(row, "gfx"))
-		rd_strbuf_addf(&sb, "%s%s", one->prev->next ? ", " : "; ", cJSON_GetStringValue(one));
+	cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(row, "gfx")) {
+		rd_strbuf_addf(&sb, "%s%s", separator, cJSON_GetStringValue(one));
+		separator = ", ";
+	}
 	return rd_strbuf_detach(&sb);
 }
 

@@ -50,6 +50,18 @@ void rd_image_release(struct rd_image *image);
 int rd_edit_put(struct rd_sysroot *sr, const char *path, const struct rd_image *image, const char *tag, bool make,
                 struct rd_error *err) RD_MUST_CHECK;
 
+/*
+ * rd_edit_check - could a path be changed?
+ * @value: in place, as a value of sysfs is, and not by rename
+ *
+ * Everything that can be seen without trying: -EROFS, -EACCES, -EPERM for what is immutable or only grows, -EBUSY for a file that
+ * is mounted by itself. 0 does not promise that changing it succeeds.
+ */
+int rd_edit_check(struct rd_sysroot *sr, const char *path, bool value, struct rd_error *err) RD_MUST_CHECK;
+
+/* All of it, whatever signals come and however little is taken at a time. 0 or a negative errno. */
+int rd_write_whole(int fd, const char *content, size_t len) RD_MUST_CHECK;
+
 /* The folders above a path that are not there, outermost first. */
 int rd_edit_missing(struct rd_sysroot *sr, const char *path, struct rd_strv *ret, struct rd_error *err) RD_MUST_CHECK;
 

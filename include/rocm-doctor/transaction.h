@@ -3,7 +3,8 @@
  *
  *   DIR/<id>/plan.json     the plan, and what the record below refers to
  *   DIR/<id>/before/<n>    content, owner, mode and attributes of each file before
- *   DIR/<id>/log           one line an event, synced: begun N, done N, undoing N, undone N, failed N TEXT, finished, undone
+ *   DIR/<id>/log           one line an event, synced: begun N, done N, undoing N, undone N, failed N TEXT, running N PROCESS,
+ *                          made N FOLDER, finished, rolled-back
  *   DIR/<id>/output        what programs printed
  *   DIR/lock               held while anything is applied or undone
  */
@@ -26,6 +27,7 @@ enum rd_tx_state {
 	RD_TX_INTERRUPTED, /* begun and neither finished nor undone */
 	RD_TX_FINISHED,
 	RD_TX_UNDONE,
+	RD_TX_PARTLY, /* undone, but for what cannot be undone */
 	RD_TX_BROKEN, /* rolling back could not be completed */
 };
 
@@ -36,13 +38,16 @@ char *rd_transaction_dir(void) RD_MUST_CHECK;
 struct rd_tx_listener {
 	void (*step)(struct rd_tx_listener *self, size_t step, size_t of, const char *words);
 	void (*output)(struct rd_tx_listener *self, const char *line);
+	/* A step is taken back. */
+	void (*back)(struct rd_tx_listener *self, const char *words);
 };
 
 /*
  * rd_transaction_begin - take the lock and put a plan with all that undo needs on disk
  *
- * Returns 0; -EBUSY while another holds the lock; -ESTALE where a file is not as planned any more; -EMLINK for a file with
- * several names; another errno where the folder cannot be written. Nothing of the host has changed then.
+ * Returns 0; -EBUSY while another holds the lock; -ESTALE where a file is not as planned any more; another errno where a file
+ * cannot be replaced here (it has several names, is immutable, mounted by itself, or on what is read-only), a program could not
+ * run as whom it has to, or the folder cannot be written. Nothing of the host has changed then.
  */
 int rd_transaction_begin(const char *dir, struct rd_plan *plan, struct rd_sysroot *sr, struct rd_transaction **ret,
                          struct rd_error *err) RD_MUST_CHECK;
@@ -62,8 +67,9 @@ int rd_plan_apply(struct rd_transaction *tx, struct rd_sysroot *sr, struct rd_tx
  * rd_transaction_undo - put back what a transaction changed, backwards; also settles an interrupted one
  * @force: also files that were edited since
  *
- * Returns 0, -ESTALE for a file edited since, -EALREADY where it is undone, -EXDEV for another root than that it changed,
- * -EBUSY while another is at work, -ENOTRECOVERABLE as above.
+ * Returns 0, -ESTALE for a file edited since or what a later transaction that stands has changed again, -EALREADY where it is
+ * undone, -EXDEV for another root than that it changed, -EBUSY while another is at work or a program that it began still runs,
+ * -ENOTRECOVERABLE as above, also where something of it cannot be undone at all.
  */
 int rd_transaction_undo(struct rd_transaction *tx, struct rd_sysroot *sr, bool force, struct rd_tx_listener *listener,
                         struct rd_error *err) RD_MUST_CHECK;

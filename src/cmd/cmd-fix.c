@@ -83,6 +83,15 @@ static void tell_step(struct rd_tx_listener *self, size_t step, size_t of, const
 	fflush(stdout);
 }
 
+static void tell_back(struct rd_tx_listener *self, const char *words)
+{
+	rd_auto_free char *clean = rd_str_printable(words);
+
+	(void)self;
+	printf("back: %s\n", clean);
+	fflush(stdout);
+}
+
 static void tell_output(struct rd_tx_listener *self, const char *line)
 {
 	rd_auto_free char *clean = rd_str_printable(line);
@@ -94,7 +103,9 @@ static void tell_output(struct rd_tx_listener *self, const char *line)
 
 struct rd_tx_listener rd_app_listener(const struct rd_app *app)
 {
-	return (struct rd_tx_listener){ app->verbosity < 0 ? NULL : tell_step, app->verbosity < 1 ? NULL : tell_output };
+	return (struct rd_tx_listener){ .step = app->verbosity < 0 ? NULL : tell_step,
+		                        .output = app->verbosity < 1 ? NULL : tell_output,
+		                        .back = app->verbosity < 0 ? NULL : tell_back };
 }
 
 static int bring_back(const struct rd_app *app, const char *dir, const char *id)

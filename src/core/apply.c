@@ -4,6 +4,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,27 +29,69 @@ static void tell_step(const struct rd_transaction *tx, size_t step)
 		tx->listener->step(tx->listener, step, tx->steps_n, s->description ? s->description : s->action->summary);
 }
 
-static void keep_line(const char *line, void *data)
-{
-	struct rd_transaction *tx = data;
-	rd_auto_free char *path = rd_xasprintf("%s/output", tx->path);
-	rd_auto_fclose FILE *out = fopen(path, "ae");
+/* A program of one effect, while it runs. */
+struct running {
+	struct rd_transaction *tx;
+	size_t n;
+	bool back; /* it takes something back */
+};
 
-	if (out)
-		fprintf(out, "%s\n", line);
-	if (tx->listener && tx->listener->output)
-		tx->listener->output(tx->listener, line);
+static void tell_line(const char *line, void *data)
+{
+	const struct running *running = data;
+	struct rd_tx_listener *listener = running->tx->listener;
+
+	if (listener && listener->output)
+		listener->output(listener, line);
 }
 
-static int run_program(struct rd_transaction *tx, char *const argv[], const struct rd_effect *e, struct rd_error *err)
+/*
+ * If we are killed the program goes on, and what it still changes nobody would take back: the log names its process, so that
+ * nothing is begun or brought back before it has ended. Taking back matters more than the record of it.
+ */
+static int note_process(pid_t pid, void *data)
 {
-	struct rd_run_options options = { .line = keep_line, .data = tx };
-	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
-	int r;
+	const struct running *running = data;
+	rd_auto_free char *mark = rd_run_mark(pid);
+	int r = rd_tx_log(running->tx, NULL, "running %zu %s", running->n, mark);
+
+	return running->back ? 0 : r;
+}
+
+/* Without a file the output is only shown. */
+static int open_output(struct rd_transaction *tx)
+{
+	rd_auto_free char *path = rd_xasprintf("%s/output", tx->path);
+
+	if (tx->output < 0)
+		tx->output = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return tx->output < 0 ? 0 : tx->output;
+}
+
+static char *command_line(char *const argv[])
+{
+	struct rd_strbuf sb = RD_STRBUF_INIT;
 
 	for (size_t i = 0; argv[i]; i++)
-		rd_strbuf_addf(&sb, "%s%s", i ? " " : "$ ", argv[i]);
-	keep_line(sb.buf, tx);
+		rd_strbuf_addf(&sb, "%s%s", i ? " " : "", argv[i]);
+	return rd_strbuf_detach(&sb);
+}
+
+static int run_program(struct rd_transaction *tx, size_t n, bool back, struct rd_error *err)
+{
+	const struct rd_effect *e = tx->effects[n].effect;
+	char **argv = back && e->kind == RD_EFFECT_RUN ? e->undo : e->argv;
+	rd_auto_free char *command = command_line(argv), *line = rd_xasprintf("$ %s", command);
+	struct running running = { tx, n, back };
+	struct rd_run_options options = {
+		.output = open_output(tx), .line = tell_line, .started = note_process, .data = &running
+	};
+	int r;
+
+	if (options.output &&
+	    (rd_write_whole(options.output, line, strlen(line)) < 0 || rd_write_whole(options.output, "\n", 1) < 0))
+		options.output = 0;
+	tell_line(line, &running);
 	/* A tree is no running system: its programs are never run, only noted. */
 	if (!rd_sysroot_is_live(tx->sysroot))
 		return 0;
@@ -121,7 +164,7 @@ static int make_effect(struct rd_transaction *tx, size_t n, struct rd_error *err
 	case RD_EFFECT_VALUE:
 		return rd_edit_value(tx->sysroot, e->path, e->after, err);
 	default:
-		return run_program(tx, e->argv, e, err);
+		return run_program(tx, n, false, err);
 	}
 }
 
@@ -323,8 +366,9 @@ static bool took_effect(struct rd_transaction *tx, const struct rd_tx_effect *e)
 	return !wanted;
 }
 
-static int undo_effect(struct rd_transaction *tx, struct rd_tx_effect *e, struct rd_error *err)
+static int undo_effect(struct rd_transaction *tx, size_t n, struct rd_error *err)
 {
+	const struct rd_tx_effect *e = &tx->effects[n];
 	const struct rd_effect *f = e->effect;
 
 	switch (f->kind) {
@@ -333,19 +377,28 @@ static int undo_effect(struct rd_transaction *tx, struct rd_tx_effect *e, struct
 		rd_edit_sweep(tx->sysroot, f->path, tx->id);
 		return e->is_first ? rd_edit_put(tx->sysroot, f->path, &e->before, tx->id, false, err) : 0;
 	case RD_EFFECT_VALUE:
-		if (!f->before)
-			return rd_error_set(err, -EOPNOTSUPP, "'%s' cannot be put back: what it was could not be read",
-			                    f->path);
 		return rd_edit_value(tx->sysroot, f->path, f->before, err);
 	case RD_EFFECT_RUN:
-		if (!took_effect(tx, e))
-			return 0;
-		if (!f->undo)
-			return rd_error_set(err, -EOPNOTSUPP, "'%s' cannot be undone", f->argv[0]);
-		return run_program(tx, f->undo, f, err);
+		return took_effect(tx, e) ? run_program(tx, n, true, err) : 0;
 	default:
 		return 0;
 	}
+}
+
+/* What has no way back, and had an effect. */
+static bool is_for_good(struct rd_transaction *tx, const struct rd_tx_effect *e)
+{
+	if (e->effect->kind == RD_EFFECT_VALUE)
+		return !e->effect->before;
+	return e->effect->kind == RD_EFFECT_RUN && !e->effect->undo && took_effect(tx, e);
+}
+
+/* Caller frees. */
+static char *name_of(const struct rd_effect *e)
+{
+	rd_auto_free char *command = e->path ? NULL : command_line(e->argv);
+
+	return rd_xasprintf("'%s'", e->path ? e->path : command);
 }
 
 static size_t first_of_step(const struct rd_transaction *tx, size_t n)
@@ -375,16 +428,28 @@ static bool comes_again(const struct rd_transaction *tx, size_t n)
 	return false;
 }
 
-static void note_left(struct rd_strbuf *left, const struct rd_error *why, int r)
+/* How far rolling back has come. */
+struct rolling {
+	struct rd_strbuf left;  /* what went wrong */
+	struct rd_strbuf stays; /* what has no way back */
+	struct rd_strbuf back;  /* what is as it was */
+};
+
+static void add_to(struct rd_strbuf *list, const char *between, const char *text)
 {
-	rd_strbuf_addf(left, "%s%s", left->len ? "; " : "", why->message ? why->message : rd_strerror(r));
+	rd_strbuf_addf(list, "%s%s", list->len ? between : "", text);
+}
+
+static void note_left(struct rolling *rolling, const struct rd_error *why, int r)
+{
+	add_to(&rolling->left, "; ", why->message ? why->message : rd_strerror(r));
 }
 
 /*
  * What makes files effective has to run once more when they are back: all of them, since an initramfs or a service reads
  * what other steps wrote. In the order of the plan, as it was applied.
  */
-static void refresh_all(struct rd_transaction *tx, struct rd_strbuf *left)
+static void refresh_all(struct rd_transaction *tx, struct rolling *rolling)
 {
 	for (size_t i = 0; i < tx->n; i++) {
 		const struct rd_tx_effect *e = &tx->effects[i];
@@ -394,64 +459,175 @@ static void refresh_all(struct rd_transaction *tx, struct rd_strbuf *left)
 		if (e->effect->kind != RD_EFFECT_REFRESH || tx->effects[first_of_step(tx, i)].progress == RD_NOT_BEGUN ||
 		    comes_again(tx, i))
 			continue;
-		r = run_program(tx, e->effect->argv, e->effect, &below);
+		r = run_program(tx, i, true, &below);
 		if (r < 0)
-			note_left(left, &below, r);
+			note_left(rolling, &below, r);
 		rd_error_clear(&below);
 	}
 }
 
+static void tell_back(const struct rd_transaction *tx, size_t n)
+{
+	const struct rd_step *step = tx->effects[n].step;
+	bool is_last = n + 1 == tx->n || tx->effects[n + 1].step != step || tx->effects[n + 1].progress == RD_NOT_BEGUN;
+
+	if (is_last && tx->listener && tx->listener->back)
+		tx->listener->back(tx->listener, step->description ? step->description : step->action->summary);
+}
+
 /*
- * One effect backwards. What goes wrong is noted in @left, and the rest goes on; also without a log, since on a full disk the
- * host matters more than the record of it.
+ * One effect backwards. What goes wrong is noted, and the rest goes on; also without a log, since on a full disk the host matters
+ * more than the record of it.
  */
-static void take_back(struct rd_transaction *tx, size_t n, struct rd_strbuf *left)
+static void take_back(struct rd_transaction *tx, size_t n, struct rolling *rolling)
 {
 	struct rd_tx_effect *e = &tx->effects[n];
+	rd_auto_free char *name = name_of(e->effect);
 	struct rd_error below = RD_ERROR_INIT, of_log = RD_ERROR_INIT;
-	int r, logged = rd_tx_log(tx, &of_log, "undoing %zu", n);
+	int r, logged;
 
-	r = undo_effect(tx, e, &below);
+	tell_back(tx, n);
+	if (is_for_good(tx, e)) {
+		add_to(&rolling->stays, ", ", name);
+		return;
+	}
+	logged = rd_tx_log(tx, &of_log, "undoing %zu", n);
+	r = undo_effect(tx, n, &below);
 	if (r == 0) {
+		if (e->effect->kind != RD_EFFECT_REFRESH)
+			add_to(&rolling->back, ", ", name);
 		e->progress = RD_UNDONE;
 		if (logged == 0)
 			logged = rd_tx_log(tx, &of_log, "undone %zu", n);
 	} else {
-		note_left(left, &below, r);
+		note_left(rolling, &below, r);
 		if (rd_effect_is_file(e->effect) && e->is_first && e->before.content)
-			rd_strbuf_addf(left, " (the original is %s/before/%zu)", tx->path, n);
+			rd_strbuf_addf(&rolling->left, " (the original is %s/before/%zu)", tx->path, n);
 	}
 	if (logged < 0)
-		note_left(left, &of_log, logged);
+		note_left(rolling, &of_log, logged);
 	rd_error_clear(&below);
 	rd_error_clear(&of_log);
 }
 
-static void remove_made(struct rd_transaction *tx, struct rd_strbuf *left)
+static void remove_made(struct rd_transaction *tx, struct rolling *rolling)
 {
 	for (size_t i = tx->made.n; i-- > 0;) {
 		int r = rd_edit_rmdir(tx->sysroot, tx->made.v[i]);
 
 		/* A folder that something else has moved into stays. */
 		if (r < 0 && r != -ENOTEMPTY && r != -EEXIST && r != -EBUSY)
-			rd_strbuf_addf(left, "%scannot remove '%s': %s", left->len ? "; " : "", tx->made.v[i], rd_strerror(r));
+			rd_strbuf_addf(&rolling->left, "%scannot remove '%s': %s", rolling->left.len ? "; " : "", tx->made.v[i],
+			               rd_strerror(r));
 	}
+}
+
+/* What is left, what stays for good, and what is as it was: somebody has to go on from there. */
+static int tell_left(const struct rolling *rolling, struct rd_error *err)
+{
+	rd_auto_strbuf struct rd_strbuf words = RD_STRBUF_INIT;
+
+	rd_strbuf_add(&words, rolling->left.buf);
+	if (rolling->stays.len)
+		rd_strbuf_addf(&words, "%s%s cannot be undone", words.len ? "; " : "", rolling->stays.buf);
+	if (rolling->back.len)
+		rd_strbuf_addf(&words, "; put back: %s", rolling->back.buf);
+	return rd_error_set(err, -ENOTRECOVERABLE, "%s", words.buf);
+}
+
+static void rolling_release(struct rolling *rolling)
+{
+	rd_strbuf_release(&rolling->left);
+	rd_strbuf_release(&rolling->stays);
+	rd_strbuf_release(&rolling->back);
 }
 
 int rd_tx_roll_back(struct rd_transaction *tx, struct rd_error *err)
 {
-	rd_auto_strbuf struct rd_strbuf left = RD_STRBUF_INIT;
+	rd_auto(rolling_release) struct rolling rolling = { RD_STRBUF_INIT, RD_STRBUF_INIT, RD_STRBUF_INIT };
 
 	for (size_t i = tx->n; i-- > 0;)
 		if (tx->effects[i].progress != RD_NOT_BEGUN && tx->effects[i].progress != RD_UNDONE)
-			take_back(tx, i, &left);
-	refresh_all(tx, &left);
-	remove_made(tx, &left);
-	tx->broken = left.len;
-	tx->undone = !left.len;
-	if (rd_tx_log(tx, err, tx->broken ? "not-rolled-back" : "rolled-back") < 0)
+			take_back(tx, i, &rolling);
+	refresh_all(tx, &rolling);
+	remove_made(tx, &rolling);
+	tx->broken = rolling.left.len;
+	tx->partly = !rolling.left.len && rolling.stays.len;
+	tx->undone = !rolling.left.len && !rolling.stays.len;
+	if (rd_tx_log(tx, err, tx->broken ? "not-rolled-back" : tx->partly ? "rolled-back-in-part" : "rolled-back") < 0)
 		return -ENOTRECOVERABLE;
-	return tx->broken ? rd_error_set(err, -ENOTRECOVERABLE, "%s", left.buf) : 0;
+	return tx->undone ? 0 : tell_left(&rolling, err);
+}
+
+/* Later transactions */
+
+static bool is_verb(const char *word)
+{
+	static const char *const verbs[] = { "install", "remove",  "uninstall",  "hold",    "unhold",     "add",
+		                             "delete",  "mark",    "pip",        "addlock", "removelock", "versionlock",
+		                             "update",  "add-apt", "removelock", "100" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(verbs); i++)
+		if (rd_streq(word, verbs[i]))
+			return true;
+	return *word == '-' || strchr(word, ':');
+}
+
+/* Two words of commands that name one thing: "rocm=6.4.3" and "rocm". */
+static bool same_operand(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return !is_verb(a) && n == strcspn(b, "=") && strncmp(a, b, n) == 0;
+}
+
+/* The same program on the same thing, or the same path. */
+static bool touch_the_same(const struct rd_effect *a, const struct rd_effect *b)
+{
+	if (a->path && b->path)
+		return rd_streq(a->path, b->path);
+	if (a->kind != RD_EFFECT_RUN || b->kind != RD_EFFECT_RUN || !rd_streq(a->argv[0], b->argv[0]))
+		return false;
+	for (size_t i = 1; a->argv[i]; i++)
+		for (size_t j = 1; b->argv[j]; j++)
+			if (same_operand(a->argv[i], b->argv[j]))
+				return true;
+	return false;
+}
+
+static const struct rd_effect *touched_again(const struct rd_transaction *tx, const struct rd_transaction *later)
+{
+	for (size_t i = 0; i < tx->n; i++)
+		for (size_t j = 0; j < later->n && tx->effects[i].progress != RD_NOT_BEGUN; j++)
+			if (later->effects[j].progress != RD_NOT_BEGUN && later->effects[j].progress != RD_UNDONE &&
+			    touch_the_same(tx->effects[i].effect, later->effects[j].effect))
+				return tx->effects[i].effect;
+	return NULL;
+}
+
+/* Taken back in the wrong order, two transactions would leave what neither of them found. */
+static int check_later(const struct rd_transaction *tx, struct rd_error *err)
+{
+	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
+	int r = rd_transaction_list(tx->dir, &ids);
+
+	for (size_t i = ids.n; i-- > 0 && r == 0 && !rd_streq(ids.v[i], tx->id);) {
+		struct rd_transaction *later;
+		const struct rd_effect *e;
+
+		if (rd_transaction_open(tx->dir, ids.v[i], &later, NULL) < 0)
+			continue;
+		e = touched_again(tx, later);
+		if (e) {
+			rd_auto_free char *name = name_of(e);
+
+			r = rd_error_set(err, -ESTALE,
+			                 "transaction %s has changed %s again; undo that first (--force goes on all the same)",
+			                 later->id, name);
+		}
+		rd_transaction_close(later);
+	}
+	return r;
 }
 
 int rd_transaction_undo(struct rd_transaction *tx, struct rd_sysroot *sr, bool force, struct rd_tx_listener *listener,
@@ -465,8 +641,11 @@ int rd_transaction_undo(struct rd_transaction *tx, struct rd_sysroot *sr, bool f
 	tx->sysroot = sr;
 	tx->listener = listener;
 	r = rd_tx_lock(tx, err);
-	if (r == 0 && tx->undone)
-		return rd_error_set(err, -EALREADY, "transaction %s is undone already", tx->id);
+	if (r == 0 && (tx->undone || tx->partly))
+		return rd_error_set(err, -EALREADY, "transaction %s is undone already%s", tx->id,
+		                    tx->partly ? ", but for what cannot be undone" : "");
+	if (r == 0 && !force)
+		r = check_later(tx, err);
 	if (r == 0 && !force)
 		r = check_unedited(tx, err);
 	if (r < 0)

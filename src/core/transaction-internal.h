@@ -28,7 +28,7 @@ struct rd_transaction {
 	char *dir; /* of all transactions */
 	char *id, *path;
 	char *root;    /* the tree that it is of; NULL in a transaction that does not say */
-	int lock, log; /* -1: not open */
+	int lock, log, output; /* -1: not open */
 	long log_len;  /* bytes of the log that are whole lines */
 	struct rd_plan *plan;
 	struct cJSON *json; /* of a plan that was read back, whose strings it borrows */
@@ -36,7 +36,8 @@ struct rd_transaction {
 	struct rd_tx_effect *effects;
 	size_t n;
 	struct rd_strv made; /* folders made on the way, in order */
-	bool finished, undone, broken;
+	bool finished, undone, partly, broken;
+	char *running; /* the mark of a program that was begun and not seen to end; NULL: none */
 	struct rd_sysroot *sysroot;
 	struct rd_tx_listener *listener;
 };

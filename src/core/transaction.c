@@ -16,6 +16,7 @@
 #include <cjson/cJSON.h>
 
 #include "rocm-doctor/error.h"
+#include "rocm-doctor/run.h"
 #include "rocm-doctor/sysroot.h"
 #include "transaction-internal.h"
 #include "util/cleanup.h"
@@ -62,6 +63,8 @@ enum rd_tx_state rd_transaction_state(const struct rd_transaction *tx)
 
 	if (tx->undone)
 		return RD_TX_UNDONE;
+	if (tx->partly)
+		return RD_TX_PARTLY;
 	if (tx->broken)
 		return RD_TX_BROKEN;
 	for (size_t i = 0; i < tx->n; i++) {
@@ -78,7 +81,7 @@ const char *rd_tx_state_name(enum rd_tx_state state)
 {
 	static const char *const names[] = {
 		[RD_TX_PLANNED] = "planned", [RD_TX_INTERRUPTED] = "interrupted", [RD_TX_FINISHED] = "applied",
-		[RD_TX_UNDONE] = "undone",   [RD_TX_BROKEN] = "not rolled back",
+		[RD_TX_UNDONE] = "undone",   [RD_TX_PARTLY] = "undone in part",   [RD_TX_BROKEN] = "not rolled back",
 	};
 
 	return names[state];
@@ -91,7 +94,7 @@ static struct rd_transaction *new_transaction(const char *dir, const char *id)
 	tx->dir = rd_xstrdup(dir);
 	tx->id = rd_xstrdup(id);
 	tx->path = rd_xasprintf("%s/%s", dir, id);
-	tx->lock = tx->log = -1;
+	tx->lock = tx->log = tx->output = -1;
 	return tx;
 }
 
@@ -104,6 +107,8 @@ struct rd_transaction *rd_transaction_close(struct rd_transaction *tx)
 	free(tx->effects);
 	if (tx->log >= 0)
 		close(tx->log);
+	if (tx->output >= 0)
+		close(tx->output);
 	/* Closing gives up the lock. */
 	if (tx->lock >= 0)
 		close(tx->lock);
@@ -114,6 +119,7 @@ struct rd_transaction *rd_transaction_close(struct rd_transaction *tx)
 	free(tx->id);
 	free(tx->path);
 	free(tx->root);
+	free(tx->running);
 	free(tx);
 	return NULL;
 }
@@ -148,22 +154,14 @@ static void number_effects(struct rd_transaction *tx)
 static int write_file(const char *path, const char *content, size_t len, struct rd_error *err)
 {
 	rd_auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int r;
 
 	if (fd < 0)
 		return rd_error_set(err, -errno, "cannot write '%s': %s", path, rd_strerror(errno));
-	while (len) {
-		ssize_t n = write(fd, content, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return rd_error_set(err, -errno, "cannot write '%s': %s", path, rd_strerror(errno));
-		content += n;
-		len -= (size_t)n;
-	}
-	if (fsync(fd) < 0)
-		return rd_error_set(err, -errno, "cannot write '%s': %s", path, rd_strerror(errno));
-	return 0;
+	r = rd_write_whole(fd, content, len);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	return r < 0 ? rd_error_set(err, r, "cannot write '%s': %s", path, rd_strerror(r)) : 0;
 }
 
 static int read_file(const char *path, char **ret, size_t *ret_len, struct rd_error *err)
@@ -175,8 +173,8 @@ static int read_file(const char *path, char **ret, size_t *ret_len, struct rd_er
 
 	if (fd < 0)
 		return rd_error_set(err, -errno, "cannot read '%s': %s", path, rd_strerror(errno));
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
-		rd_strbuf_addn(&sb, buf, (size_t)n);
+	while ((n = read(fd, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))
+		rd_strbuf_addn(&sb, buf, n < 0 ? 0 : (size_t)n);
 	if (n < 0)
 		return rd_error_set(err, -errno, "cannot read '%s': %s", path, rd_strerror(errno));
 	*ret_len = sb.len;
@@ -219,14 +217,18 @@ static int make_folder(const char *path, struct rd_error *err)
 static int take_lock(struct rd_transaction *tx, struct rd_error *err)
 {
 	rd_auto_free char *path = rd_xasprintf("%s/lock", tx->dir);
+	int r;
 
 	tx->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (tx->lock < 0)
 		return rd_error_set(err, -errno, "cannot open '%s': %s", path, rd_strerror(errno));
 	if (flock(tx->lock, LOCK_EX | LOCK_NB) == 0)
 		return 0;
+	r = -errno;
 	close(tx->lock);
 	tx->lock = -1;
+	if (r != -EWOULDBLOCK)
+		return rd_error_set(err, r, "cannot lock '%s': %s", path, rd_strerror(r));
 	return rd_error_set(err, -EBUSY, "another rocm-doctor is changing this host ('%s' is locked)", path);
 }
 
@@ -533,6 +535,15 @@ static int read_meta(const char *text, struct rd_image *image)
 	return 0;
 }
 
+static bool is_as_planned(const struct rd_effect *e, const struct rd_image *image)
+{
+	enum rd_image_kind wanted = e->kind == RD_EFFECT_LINK ? RD_IMAGE_LINK : RD_IMAGE_FILE;
+
+	if (!e->before)
+		return image->kind == RD_IMAGE_NONE;
+	return image->kind == wanted && image->len == strlen(e->before) && memcmp(image->content, e->before, image->len) == 0;
+}
+
 static int load_image(const struct rd_transaction *tx, size_t n, struct rd_image *ret, struct rd_error *err)
 {
 	rd_auto_free char *content = rd_xasprintf("%s/before/%zu", tx->path, n), *meta = rd_xasprintf("%s.json", content);
@@ -550,18 +561,30 @@ static int load_image(const struct rd_transaction *tx, size_t n, struct rd_image
 	r = read_file(content, &ret->content, &len, err);
 	if (r == 0 && len != ret->len)
 		r = rd_error_set(err, -EBADMSG, "'%s' is damaged: it has %zu bytes and not %zu", content, len, ret->len);
+	if (r == 0 && !is_as_planned(tx->effects[n].effect, ret))
+		r = rd_error_set(err, -EBADMSG, "'%s' is damaged: it is not what the plan says", content);
 	return r;
 }
 
 /* Beginning */
 
-static bool is_as_planned(const struct rd_effect *e, const struct rd_image *image)
+/*
+ * What can be seen to fail later fails now, while nothing has changed: a place that takes no change, or a program that would have
+ * to run as somebody whom only root can be.
+ */
+static int check_place(const struct rd_transaction *tx, const struct rd_effect *e, struct rd_error *err)
 {
-	enum rd_image_kind wanted = e->kind == RD_EFFECT_LINK ? RD_IMAGE_LINK : RD_IMAGE_FILE;
+	uid_t uid;
+	gid_t gid;
+	int r = e->path ? rd_edit_check(tx->sysroot, e->path, e->kind == RD_EFFECT_VALUE, err) : 0;
 
-	if (!e->before)
-		return image->kind == RD_IMAGE_NONE;
-	return image->kind == wanted && image->len == strlen(e->before) && memcmp(image->content, e->before, image->len) == 0;
+	if (r < 0 || !e->as_owner_of || geteuid() == 0 || !rd_sysroot_is_live(tx->sysroot))
+		return r;
+	r = rd_edit_owner(tx->sysroot, e->as_owner_of, &uid, &gid, err);
+	if (r == 0 && uid != geteuid())
+		r = rd_error_set(err, -EPERM, "'%s' belongs to user %u, and only root can act as that user", e->as_owner_of,
+		                 (unsigned)uid);
+	return r;
 }
 
 static int save_before(struct rd_transaction *tx, struct rd_error *err)
@@ -569,6 +592,8 @@ static int save_before(struct rd_transaction *tx, struct rd_error *err)
 	rd_auto_free char *folder = rd_xasprintf("%s/before", tx->path);
 	int r = make_folder(folder, err);
 
+	for (size_t i = 0; i < tx->n && r == 0; i++)
+		r = check_place(tx, tx->effects[i].effect, err);
 	for (size_t i = 0; i < tx->n && r == 0; i++) {
 		struct rd_tx_effect *e = &tx->effects[i];
 
@@ -697,52 +722,92 @@ static const struct {
 	{ "undone ", RD_UNDONE },
 };
 
-/* A whole line means what it says to its last character; anything else is passed over. */
-static void take_event(struct rd_transaction *tx, const char *line)
+static bool take_mark(struct rd_transaction *tx, const char *line)
+{
+	static const char *const words[] = { "finished", "rolled-back", "rolled-back-in-part", "not-rolled-back" };
+	bool *const marks[] = { &tx->finished, &tx->undone, &tx->partly, &tx->broken };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(words); i++) {
+		if (rd_streq(line, words[i])) {
+			*marks[i] = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "WORD N": what became of effect N. */
+static bool take_progress(struct rd_transaction *tx, const char *line)
+{
+	for (size_t i = 0; i < RD_ARRAY_SIZE(progress_words); i++) {
+		const char *number = line + strlen(progress_words[i].word);
+		char *end;
+		size_t n;
+
+		if (!rd_str_has_prefix(line, progress_words[i].word))
+			continue;
+		n = *number >= '0' && *number <= '9' ? strtoul(number, &end, 10) : SIZE_MAX;
+		if (n >= tx->n || *end)
+			return false;
+		tx->effects[n].progress = progress_words[i].progress;
+		return true;
+	}
+	return false;
+}
+
+/* A whole line means what it says to its last character. False for one that nothing here has written. */
+static bool take_event(struct rd_transaction *tx, const char *line)
 {
 	size_t n;
 	int used = 0;
 
-	if (rd_streq(line, "finished"))
-		tx->finished = true;
-	else if (rd_streq(line, "rolled-back"))
-		tx->undone = true;
-	else if (rd_streq(line, "not-rolled-back"))
-		tx->broken = true;
-	else if (sscanf(line, "made %zu %n", &n, &used) == 1 && used && line[used] == '/')
+	if (take_mark(tx, line))
+		return true;
+	if (sscanf(line, "made %zu %n", &n, &used) == 1 && used && line[used] == '/') {
 		rd_strv_push_unique(&tx->made, line + used);
-	for (size_t i = 0; i < RD_ARRAY_SIZE(progress_words); i++) {
-		const char *number;
-		char *end;
-
-		if (!rd_str_has_prefix(line, progress_words[i].word))
-			continue;
-		number = line + strlen(progress_words[i].word);
-		n = *number >= '0' && *number <= '9' ? strtoul(number, &end, 10) : tx->n;
-		if (n < tx->n && !*end)
-			tx->effects[n].progress = progress_words[i].progress;
+		return true;
 	}
+	used = 0;
+	if (sscanf(line, "running %zu %n", &n, &used) == 1 && used && line[used]) {
+		free(tx->running);
+		tx->running = rd_xstrdup(line + used);
+		return true;
+	}
+	/* Whatever comes next in the log, the program had come to its end. */
+	free(tx->running);
+	tx->running = NULL;
+	return rd_str_has_prefix(line, "failed ") || take_progress(tx, line);
 }
 
-/* The last line may be cut short by the crash that it tells of: without its line end it did not happen. */
+static void forget_events(struct rd_transaction *tx)
+{
+	tx->finished = tx->undone = tx->partly = tx->broken = false;
+	free(tx->running);
+	tx->running = NULL;
+	for (size_t i = 0; i < tx->n; i++)
+		tx->effects[i].progress = RD_NOT_BEGUN;
+}
+
+/*
+ * The last line may be cut short by the crash that it tells of: without its line end it did not happen. A line that nobody wrote
+ * may have been any: what is begun and what not is not known then, and nothing is done by such a log.
+ */
 static int read_log(struct rd_transaction *tx, struct rd_error *err)
 {
 	rd_auto_free char *path = rd_xasprintf("%s/log", tx->path), *text = NULL;
+	size_t len, number = 0;
 	char *line;
-	size_t len;
 	int r = read_file(path, &text, &len, err);
 
 	if (r < 0)
 		return r;
-	tx->finished = tx->undone = tx->broken = false;
-	for (size_t i = 0; i < tx->n; i++)
-		tx->effects[i].progress = RD_NOT_BEGUN;
+	forget_events(tx);
 	line = text;
 	for (char *end; (end = memchr(line, '\n', len - (size_t)(line - text))); line = end + 1) {
 		*end = '\0';
-		/* Zeros are blocks that never reached the disk. */
-		if (strlen(line) == (size_t)(end - line))
-			take_event(tx, line);
+		number++;
+		if (strlen(line) != (size_t)(end - line) || !take_event(tx, line))
+			return rd_error_set(err, -EBADMSG, "'%s' is damaged in line %zu", path, number);
 	}
 	tx->log_len = line - text;
 	return 0;
@@ -806,6 +871,12 @@ int rd_transaction_open(const char *dir, const char *id, struct rd_transaction *
 	return 0;
 }
 
+/* The tenth of one second comes after the second one. */
+static int by_time(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
 int rd_transaction_list(const char *dir, struct rd_strv *ret)
 {
 	const struct dirent *entry;
@@ -821,7 +892,7 @@ int rd_transaction_list(const char *dir, struct rd_strv *ret)
 			rd_strv_push(ret, entry->d_name);
 	}
 	closedir(d);
-	rd_strv_sort(ret);
+	qsort(ret->v, ret->n, sizeof(*ret->v), by_time);
 	return 0;
 }
 
@@ -833,8 +904,12 @@ static bool looks_interrupted(const char *dir, const char *id)
 	size_t len;
 	bool begun = false;
 
-	if (read_log(tx, NULL) == 0 && !tx->finished && !tx->undone && !tx->broken && read_file(path, &text, &len, NULL) == 0)
-		begun = rd_str_has_prefix(text, "begun ");
+	if (read_file(path, &text, &len, NULL) < 0)
+		len = 0;
+	for (size_t i = 0; i < len; i++)
+		text[i] = text[i] ? text[i] : '?';
+	begun = len && strstr(text, "begun ") && !strstr(text, "rolled-back") &&
+	        (!strstr(text, "\nfinished\n") || strstr(text, "\nundoing "));
 	rd_transaction_close(tx);
 	return begun;
 }
@@ -875,6 +950,10 @@ int rd_tx_lock(struct rd_transaction *tx, struct rd_error *err)
 	r = read_log(tx, err);
 	if (r == 0)
 		r = open_log(tx, err);
+	if (r == 0 && tx->running && rd_run_goes_on(tx->running))
+		r = rd_error_set(err, -EBUSY,
+		                 "a program that transaction %s began still runs (process %d); wait until it has ended", tx->id,
+		                 (int)rd_run_goes_on(tx->running));
 	if (r < 0) {
 		close(tx->lock);
 		tx->lock = -1;
@@ -896,7 +975,6 @@ int rd_tx_log(struct rd_transaction *tx, struct rd_error *err, const char *forma
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 	va_list ap;
-	ssize_t n;
 	int r;
 
 	va_start(ap, format);
@@ -909,13 +987,11 @@ int rd_tx_log(struct rd_transaction *tx, struct rd_error *err, const char *forma
 	r = drop_cut_line(tx);
 	if (r < 0)
 		return rd_error_set(err, r, "cannot mend the log of transaction %s: %s", tx->id, rd_strerror(r));
-	/* One write: a crash leaves the line whole or cut, never mixed. */
-	n = write(tx->log, sb.buf, sb.len);
-	if (n != (ssize_t)sb.len)
-		return rd_error_set(err, n < 0 ? -errno : -ENOSPC, "cannot write the log of transaction %s: %s", tx->id,
-		                    rd_strerror(n < 0 ? errno : ENOSPC));
-	tx->log_len += n;
-	if (fdatasync(tx->log) < 0)
-		return rd_error_set(err, -errno, "cannot write the log of transaction %s: %s", tx->id, rd_strerror(errno));
-	return 0;
+	/* A crash leaves the line whole or cut, never mixed. */
+	r = rd_write_whole(tx->log, sb.buf, sb.len);
+	if (r == 0) {
+		tx->log_len += (long)sb.len;
+		r = fdatasync(tx->log) < 0 ? -errno : 0;
+	}
+	return r < 0 ? rd_error_set(err, r, "cannot write the log of transaction %s: %s", tx->id, rd_strerror(r)) : 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -181,7 +182,7 @@ static int capture_file(int dir, const char *name, struct rd_image *image)
 	return r < 0 ? r : read_whole(fd, st.st_size, image);
 }
 
-static int capture_link(int dir, const char *name, struct rd_image *image)
+static int capture_link(int dir, const char *name, const struct stat *st, struct rd_image *image)
 {
 	char target[4096];
 	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
@@ -189,6 +190,8 @@ static int capture_link(int dir, const char *name, struct rd_image *image)
 	if (n < 0)
 		return -errno;
 	image->kind = RD_IMAGE_LINK;
+	image->uid = st->st_uid;
+	image->gid = st->st_gid;
 	image->content = rd_xstrndup(target, (size_t)n);
 	image->len = (size_t)n;
 	return 0;
@@ -214,7 +217,7 @@ int rd_edit_capture(struct rd_sysroot *sr, const char *path, struct rd_image *re
 	else if (S_ISREG(st.st_mode))
 		r = capture_file(dir, name, &image);
 	else if (S_ISLNK(st.st_mode))
-		r = capture_link(dir, name, &image);
+		r = capture_link(dir, name, &st, &image);
 	else
 		r = -EINVAL;
 	if (r < 0) {
@@ -242,15 +245,15 @@ static char *temporary_name(const char *name, const char *tag)
 	return rd_xasprintf(".%s.rd-%s", name, tag);
 }
 
-static int write_whole(int fd, const char *content, size_t len)
+int rd_write_whole(int fd, const char *content, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, content, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return -errno;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
 		content += n;
 		len -= (size_t)n;
 	}
@@ -281,7 +284,7 @@ static int fill_file(int fd, const struct rd_image *image)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, image->mtime };
 	struct stat st;
-	int r = write_whole(fd, image->content, image->len);
+	int r = rd_write_whole(fd, image->content, image->len);
 
 	if (r < 0)
 		return r;
@@ -321,14 +324,20 @@ static int put_file(int dir, const char *name, const char *temporary, const stru
 
 static int put_link(int dir, const char *name, const char *temporary, const struct rd_image *image)
 {
+	struct stat st;
 	int r = 0;
 
 	if (symlinkat(image->content, dir, temporary) < 0)
 		return -errno;
-	if (renameat(dir, temporary, dir, name) < 0) {
+	if (fstatat(dir, temporary, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
+	else if ((st.st_uid != image->uid || st.st_gid != image->gid) &&
+	         fchownat(dir, temporary, image->uid, image->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
+		r = -errno;
+	if (r < 0)
 		unlinkat(dir, temporary, 0);
-	}
 	return r;
 }
 
@@ -387,6 +396,60 @@ int rd_edit_missing(struct rd_sysroot *sr, const char *path, struct rd_strv *ret
 	return 0;
 }
 
+/* From headers that are newer than some that this is built with. */
+#ifndef STATX_ATTR_MOUNT_ROOT
+#define STATX_ATTR_MOUNT_ROOT 0x00002000
+#endif
+
+static int check_attributes(int dir, const char *name, const char *path, struct rd_error *err)
+{
+	struct statx sx;
+
+	if (statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &sx) < 0)
+		return errno == ENOENT || errno == ENOSYS ? 0 : fail(err, -errno, "cannot look at", path);
+	sx.stx_attributes &= sx.stx_attributes_mask;
+	if (sx.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return rd_error_set(err, -EPERM, "'%s' is made %s; chattr -%c takes that off", path,
+		                    sx.stx_attributes & STATX_ATTR_IMMUTABLE ? "immutable" : "to be appended to only",
+		                    sx.stx_attributes & STATX_ATTR_IMMUTABLE ? 'i' : 'a');
+	/* A folder that is one holds its files like any other. */
+	if (!rd_streq(name, ".") && sx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return rd_error_set(err, -EBUSY, "'%s' is mounted by itself, as containers do: change it where it comes from",
+		                    path);
+	return 0;
+}
+
+static int check_folder(int dir, const char *path, struct rd_error *err)
+{
+	rd_auto_free char *folder = rd_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	struct statvfs vfs;
+
+	if (fstatvfs(dir, &vfs) == 0 && vfs.f_flag & ST_RDONLY)
+		return fail(err, -EROFS, "cannot write", path);
+	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return fail(err, -errno, "cannot write", path);
+	return check_attributes(dir, ".", *folder ? folder : "/", err);
+}
+
+int rd_edit_check(struct rd_sysroot *sr, const char *path, bool value, struct rd_error *err)
+{
+	rd_auto_free char *at = rd_xstrdup(path);
+	rd_auto_close int dir = -1;
+	const char *name;
+	char *slash;
+	int r;
+
+	/* Of folders that are to be made, that in which the first one is. */
+	while ((dir = open_parent(sr, at, false, &name)) == -ENOENT && (slash = strrchr(at, '/')) > at)
+		*slash = '\0';
+	if (dir < 0)
+		return fail(err, dir, "cannot write", path);
+	if (value)
+		return faccessat(dir, name, W_OK, AT_EACCESS) < 0 ? fail(err, -errno, "cannot write", path) : 0;
+	r = check_folder(dir, at, err);
+	return r < 0 ? r : check_attributes(dir, name, at, err);
+}
+
 int rd_edit_value(struct rd_sysroot *sr, const char *path, const char *value, struct rd_error *err)
 {
 	rd_auto_close int dir = -1, fd = -1;
@@ -400,9 +463,9 @@ int rd_edit_value(struct rd_sysroot *sr, const char *path, const char *value, st
 	fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (rd_sysroot_is_live(sr) ? 0 : O_TRUNC));
 	if (fd < 0)
 		return fail(err, -errno, "cannot write", path);
-	r = write_whole(fd, value, strlen(value));
+	r = rd_write_whole(fd, value, strlen(value));
 	if (r == 0 && !rd_sysroot_is_live(sr))
-		r = write_whole(fd, "\n", 1);
+		r = rd_write_whole(fd, "\n", 1);
 	return r < 0 ? fail(err, r, "cannot write", path) : 0;
 }
 

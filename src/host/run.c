@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,15 +66,24 @@ static void build_environment(const struct rd_run_options *options, struct rd_st
 	}
 }
 
-/* Only async-signal-safe work from here to exec, but for giving up root, which happens in a process without threads. */
-static void child(const char *program, char *const argv[], char *const envp[], int out, const struct rd_run_options *options)
+/*
+ * Only async-signal-safe work from here to exec, but for giving up root, which happens in a process without threads.
+ *
+ * A session of its own: what is typed at our terminal is for us, and a package manager that is stopped half-way leaves more to
+ * mend than one that comes to its end. Nothing begins before the word comes through @go, and nothing at all where we are gone.
+ */
+static void child(const char *program, char *const argv[], char *const envp[], int out, const int go[2],
+                  const struct rd_run_options *options)
 {
 	int null = open("/dev/null", O_RDONLY);
+	char word;
 
 	/* What this process ignores would be ignored by the program as well. */
 	signal(SIGPIPE, SIG_DFL);
-
-	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 || chdir("/") < 0)
+	setsid();
+	close(go[1]);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 || chdir("/") < 0 ||
+	    read(go[0], &word, 1) != 1)
 		_exit(126);
 	for (int fd = 3; fd < 1024; fd++)
 		close(fd);
@@ -115,36 +125,35 @@ static void pass_lines(struct rd_strbuf *sb, const struct rd_run_options *option
 }
 
 /*
- * What the program prints, until it ends. A service that it started may hold the pipe open for ever, so the end of the program
- * counts and not the end of the pipe. The process stays to be waited for.
+ * What the program prints, until it ends. A service that it started may hold the file open for ever, so the end of the program
+ * counts. The process stays to be waited for.
  */
-static void pass_output(int fd, pid_t pid, const struct rd_run_options *options)
+static void pass_output(int fd, off_t from, pid_t pid, const struct rd_run_options *options)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 	bool ended = false;
 	char buf[4096];
+	int ms = 1;
 
 	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+		ssize_t n = pread(fd, buf, sizeof(buf), from);
 		siginfo_t info = { 0 };
-		ssize_t n;
 
-		if (poll(&p, 1, ended ? 0 : 100) > 0) {
-			n = read(fd, buf, sizeof(buf));
-			if (n < 0 && errno == EINTR)
-				continue;
-			if (n <= 0)
-				break;
+		if (n > 0) {
+			from += n;
 			rd_strbuf_addn(&sb, buf, (size_t)n);
 			pass_lines(&sb, options, false);
-		} else if (ended) {
-			break;
-		} else {
-			ended = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+			continue;
 		}
+		if (ended)
+			break;
+		ended = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno == ECHILD : info.si_pid == pid;
+		if (ended)
+			continue;
+		poll(NULL, 0, ms);
+		ms = ms < 64 ? 2 * ms : ms;
 	}
 	pass_lines(&sb, options, true);
-	close(fd);
 }
 
 static int wait_for(pid_t pid, const char *name, struct rd_error *err)
@@ -161,32 +170,110 @@ static int wait_for(pid_t pid, const char *name, struct rd_error *err)
 	return 0;
 }
 
+/* The program's process, once @options were told of it. Negative errno. */
+static pid_t start(const char *program, char *const argv[], char *const envp[], int out, const struct rd_run_options *options)
+{
+	int go[2], r;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		child(program, argv, envp, out, go, options);
+	r = pid < 0 ? -errno : options->started ? options->started(pid, options->data) : 0;
+	close(go[0]);
+	/* The child of a caller that could not take note of it ends by the closed pipe. */
+	if (r == 0 && write(go[1], "", 1) != 1)
+		r = -errno;
+	close(go[1]);
+	if (r < 0 && pid > 0)
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	return r < 0 ? r : pid;
+}
+
+static int run_into(int out, const char *program, char *const argv[], const struct rd_run_options *options,
+                    struct rd_error *err)
+{
+	rd_auto_strv struct rd_strv environment = RD_STRV_INIT;
+	rd_auto_free char **envp = NULL;
+	off_t from = lseek(out, 0, SEEK_END);
+	pid_t pid;
+
+	build_environment(options, &environment);
+	envp = rd_xcalloc(environment.n + 1, sizeof(*envp));
+	memcpy(envp, environment.v, environment.n * sizeof(*envp));
+	pid = start(program, argv, envp, out, options);
+	if (pid < 0)
+		return rd_error_set(err, pid, "cannot run '%s': %s", argv[0], rd_strerror(pid));
+	pass_output(out, from < 0 ? 0 : from, pid, options);
+	return wait_for(pid, argv[0], err);
+}
+
 int rd_run(char *const argv[], const struct rd_run_options *options, struct rd_error *err)
 {
 	rd_auto_free char *program = find_program(argv[0]);
-	rd_auto_strv struct rd_strv environment = RD_STRV_INIT;
-	rd_auto_free char **envp = NULL;
-	int out[2];
-	pid_t pid;
+	rd_auto_close int own = -1;
 
 	if (options->as_user && geteuid() != 0 && options->uid != geteuid())
 		return rd_error_set(err, -EPERM, "'%s' has to run as user %u, which only root can do", argv[0],
 		                    (unsigned)options->uid);
 	if (!program)
 		return rd_error_set(err, -ENOENT, "there is no program '%s' here", argv[0]);
-	build_environment(options, &environment);
-	envp = rd_xcalloc(environment.n + 1, sizeof(*envp));
-	memcpy(envp, environment.v, environment.n * sizeof(*envp));
-	if (pipe2(out, O_CLOEXEC) < 0)
-		return rd_error_set(err, -errno, "cannot run '%s': %s", argv[0], rd_strerror(errno));
-	pid = fork();
-	if (pid == 0)
-		child(program, argv, envp, out[1], options);
-	close(out[1]);
-	if (pid < 0) {
-		close(out[0]);
-		return rd_error_set(err, -errno, "cannot run '%s': %s", argv[0], rd_strerror(errno));
+	if (!options->output) {
+		own = memfd_create("output", MFD_CLOEXEC);
+		if (own < 0)
+			return rd_error_set(err, -errno, "cannot run '%s': %s", argv[0], rd_strerror(errno));
 	}
-	pass_output(out[0], pid, options);
-	return wait_for(pid, argv[0], err);
+	return run_into(options->output ? options->output : own, program, argv, options, err);
+}
+
+/* Processes */
+
+/* When a process began, in ticks since the boot; 0: it is not there, or has ended and is only not waited for. */
+static unsigned long long began(pid_t pid)
+{
+	rd_auto_free char *path = rd_xasprintf("/proc/%d/stat", (int)pid);
+	rd_auto_fclose FILE *f = fopen(path, "re");
+	char text[1024], state, *end;
+	unsigned long long ticks;
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	text[n] = '\0';
+	/* The name in parentheses may hold anything. */
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &state,
+	                   &ticks) != 2)
+		return 0;
+	return state == 'Z' || state == 'X' ? 0 : ticks;
+}
+
+static void read_boot(char ret[64])
+{
+	rd_auto_fclose FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f || !fgets(ret, 64, f))
+		strcpy(ret, "-");
+	ret[strcspn(ret, " \n")] = '\0';
+}
+
+char *rd_run_mark(pid_t pid)
+{
+	char boot[64];
+
+	read_boot(boot);
+	return rd_xasprintf("%d %llu %s", (int)pid, began(pid), boot);
+}
+
+pid_t rd_run_goes_on(const char *mark)
+{
+	unsigned long long ticks;
+	char boot[64], then[64];
+	int pid;
+
+	read_boot(boot);
+	if (sscanf(mark, "%d %llu %63s", &pid, &ticks, then) != 3 || pid <= 0 || !rd_streq(boot, then))
+		return 0;
+	return ticks && began(pid) == ticks ? pid : 0;
 }

@@ -396,10 +396,13 @@ static void odd_numbers_in_a_plan_are_none(void **state)
 	struct rd_transaction *tx = NULL;
 
 	shell("cd %s/%s && sed -i 's/\"mode\":.*,/\"mode\": 1e300,/; s/\"flags\":.*,/\"flags\": \"x\",/; "
-	      "s/\"findings\":.*,/\"findings\": [3, null],/; s/\"reboot_at\":.*,/\"reboot_at\": -7,/' plan.json",
+	      "s/\"findings\":.*,/\"findings\": [3, null],/' plan.json",
 	      w->state, id);
 	assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), 0);
 	rd_transaction_close(tx);
+	/* None of the steps that the log tells of. */
+	shell("cd %s/%s && sed -i 's/\"reboot_at\":.*,/\"reboot_at\": -7,/' plan.json", w->state, id);
+	assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), -EBADMSG);
 }
 
 /* "begun 12" cut to "begun 1" would be another event. */

@@ -56,6 +56,11 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 		r = rd_arg_check_name(to, err);
 	if (r < 0)
 		return r;
+	/* As it was told, without user and password: an address made of that would lose them. */
+	if (is_system(to) && strchr(uri, '@'))
+		return rd_error_set(err, -EOPNOTSUPP,
+		                    "the address in %s has a user in it: put %s where it names the system by hand", edit.file,
+		                    to);
 	if (is_system(to)) {
 		edit.new_uri = new_uri = other_system(uri, to);
 		if (!new_uri)

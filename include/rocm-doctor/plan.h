@@ -109,5 +109,10 @@ int rd_render_plan_ansible(const struct rd_plan *plan, FILE *out) RD_MUST_CHECK;
 int rd_render_plan_cloud_init(const struct rd_plan *plan, FILE *out) RD_MUST_CHECK;
 int rd_render_plan_dockerfile(const struct rd_plan *plan, FILE *out) RD_MUST_CHECK;
 
+/* The diff of a file's effect as it may be shown: passwords and tokens are hidden. Caller frees. */
+char *rd_effect_diff(const struct rd_effect *e) RD_MUST_CHECK;
+/* The first path or program that a script could only be written for with a password or token in it; NULL: none. */
+const char *rd_plan_secret(const struct rd_plan *plan);
+
 /* A unified diff with three lines of context; "" where both are equal. NULL content: /dev/null. Caller frees. */
 char *rd_diff(const char *path, const char *before, const char *after) RD_MUST_CHECK;

@@ -14,7 +14,9 @@
 #include "rocm-doctor/sysroot.h"
 #include "rocm-doctor/transaction.h"
 #include "util/cleanup.h"
+#include "util/redact.h"
 #include "util/str.h"
+#include "util/strbuf.h"
 #include "util/strv.h"
 #include "util/xalloc.h"
 
@@ -40,6 +42,19 @@ static int print_plan(const struct rd_app *app, const struct rd_plan *plan)
 		if (rd_app_wants(app, renderers[i].format))
 			return renderers[i].render(plan, stdout);
 	return rd_render_plan_text(plan, &view, stdout);
+}
+
+/* A script would have to hold what the files hold. Text and JSON hide it. */
+static int check_secrets(const struct rd_app *app, const struct rd_plan *plan)
+{
+	const char *secret = rd_plan_secret(plan);
+
+	if (!secret || rd_app_wants(app, "text") || rd_app_wants(app, "json"))
+		return 0;
+	return rd_app_fail(app, RD_EXIT_BROKEN,
+	                   "'%s' has a password or token in it, which --format %s would show; rocm-doctor fix changes it "
+	                   "without showing it, --skip leaves it out",
+	                   secret, app->format);
 }
 
 static int make_plan(struct rd_app *app, struct rd_diagnosis **ret_d, struct rd_plan **ret)
@@ -74,9 +89,17 @@ int rd_app_confirm(const struct rd_app *app, const char *question)
 	return rd_app_fail(app, RD_EXIT_DECLINED, "declined; nothing has been changed");
 }
 
+char *rd_app_shown(const char *text)
+{
+	char *clean = rd_str_printable(text);
+
+	rd_redact(clean);
+	return clean;
+}
+
 static void tell_step(struct rd_tx_listener *self, size_t step, size_t of, const char *words)
 {
-	rd_auto_free char *clean = rd_str_printable(words);
+	rd_auto_free char *clean = rd_app_shown(words);
 
 	(void)self;
 	printf("[%zu/%zu] %s\n", step + 1, of, clean);
@@ -85,7 +108,7 @@ static void tell_step(struct rd_tx_listener *self, size_t step, size_t of, const
 
 static void tell_back(struct rd_tx_listener *self, const char *words)
 {
-	rd_auto_free char *clean = rd_str_printable(words);
+	rd_auto_free char *clean = rd_app_shown(words);
 
 	(void)self;
 	printf("back: %s\n", clean);
@@ -94,7 +117,7 @@ static void tell_back(struct rd_tx_listener *self, const char *words)
 
 static void tell_output(struct rd_tx_listener *self, const char *line)
 {
-	rd_auto_free char *clean = rd_str_printable(line);
+	rd_auto_free char *clean = rd_app_shown(line);
 
 	(void)self;
 	printf("        %s\n", clean);
@@ -243,14 +266,32 @@ static int apply(struct rd_app *app, struct rd_plan *plan, const char *dir)
 	return status;
 }
 
+/* What a finding wants without root is worth knowing where root is not to be had. */
+static int tell_root(const struct rd_app *app, const struct rd_plan *plan)
+{
+	rd_auto_strv struct rd_strv with = RD_STRV_INIT, without = RD_STRV_INIT;
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	for (size_t i = 0; i < plan->n; i++)
+		for (size_t j = 0; j < plan->steps[i]->findings_n; j++)
+			rd_strv_push_unique(plan->steps[i]->flags & RD_ACTION_ROOT ? &with : &without,
+			                    plan->steps[i]->findings[j]);
+	for (size_t i = 0; i < without.n; i++)
+		if (!rd_strv_has(&with, without.v[i]))
+			rd_strbuf_addf(&sb, "%s%s", sb.len ? " --only " : "; without root: rocm-doctor fix --only ",
+			               without.v[i]);
+	return rd_app_fail(app, RD_EXIT_BROKEN, "this plan needs root: sudo rocm-doctor fix%s", sb.buf);
+}
+
 static int confirm_and_apply(struct rd_app *app, struct rd_plan *plan, const char *dir)
 {
 	rd_auto_free char *question = NULL;
 	int status;
 
 	if (plan->needs_root && geteuid() != 0) {
+		status = tell_root(app, plan);
 		rd_plan_free(plan);
-		return rd_app_fail(app, RD_EXIT_BROKEN, "this plan needs root: sudo rocm-doctor fix");
+		return status;
 	}
 	if (plan->needs_network && app->no_network) {
 		rd_plan_free(plan);
@@ -271,6 +312,8 @@ static int plan_and_apply(struct rd_app *app, const char *dir)
 	struct rd_plan *plan = NULL;
 	int status = make_plan(app, &d, &plan);
 
+	if (!status)
+		status = check_secrets(app, plan);
 	if (!status && print_plan(app, plan) < 0)
 		status = rd_app_fail(app, RD_EXIT_BROKEN, "cannot write to standard output");
 	if (!status && app->dry_run)

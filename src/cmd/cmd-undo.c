@@ -13,6 +13,7 @@
 #include "rocm-doctor/sysroot.h"
 #include "rocm-doctor/transaction.h"
 #include "util/cleanup.h"
+#include "util/redact.h"
 #include "util/str.h"
 #include "util/xalloc.h"
 
@@ -44,32 +45,76 @@ static int fail(const struct rd_app *app, int status, struct rd_error *err, int 
 	return status;
 }
 
+static void show_command(const char *before, char *const argv[])
+{
+	printf("     %s", before);
+	for (size_t i = 0; argv[i]; i++) {
+		rd_auto_free char *clean = rd_app_shown(argv[i]);
+
+		printf(" %s", clean);
+	}
+	putchar('\n');
+}
+
+static void show_diff(const struct rd_effect *e)
+{
+	const struct rd_effect back = { .kind = e->kind, .path = e->path, .before = e->after, .after = e->before };
+	rd_auto_free char *diff = rd_effect_diff(&back);
+
+	for (char *rest = diff, *line; (line = rd_str_next_line(&rest));) {
+		rd_auto_free char *clean = rd_str_printable(line);
+
+		printf("     %s\n", clean);
+	}
+}
+
+static void show_value(const struct rd_effect *e)
+{
+	rd_auto_free char *path = rd_app_shown(e->path), *now = rd_app_shown(e->after ? e->after : "nothing"),
+			  *then = rd_app_shown(e->before ? e->before : "nothing");
+
+	if (e->kind == RD_EFFECT_VALUE && !e->before)
+		printf("     %s: cannot be undone\n", path);
+	else
+		printf("     %s: %s -> %s\n", path, now, then);
+}
+
+static void show_effect(const struct rd_effect *e)
+{
+	if (e->kind == RD_EFFECT_WRITE)
+		show_diff(e);
+	else if (e->path)
+		show_value(e);
+	else if (e->undo)
+		show_command("$", e->undo);
+	else if (e->kind == RD_EFFECT_RUN)
+		show_command("cannot be undone: $", e->argv);
+}
+
+static const char *words_of(const struct rd_step *step)
+{
+	return step->description ? step->description : step->action->summary;
+}
+
 static void show_what(const struct rd_transaction *tx)
 {
 	const struct rd_plan *plan = rd_transaction_plan(tx);
 
 	printf("Transaction %s (%s), backwards:\n", rd_transaction_id(tx), rd_tx_state_name(rd_transaction_state(tx)));
 	for (size_t i = plan->reboot_at; i-- > 0;) {
-		const struct rd_step *step = plan->steps[i];
-		rd_auto_free char *words = rd_str_printable(step->description ? step->description : step->action->summary);
+		rd_auto_free char *words = rd_app_shown(words_of(plan->steps[i]));
 
 		printf("  %s\n", words);
-		for (size_t j = 0; j < step->effects_n; j++) {
-			const struct rd_effect *e = &step->effects[j];
-			rd_auto_free char *diff = e->kind == RD_EFFECT_WRITE ? rd_diff(e->path, e->after, e->before) : NULL;
-
-			for (char *rest = diff, *line; (line = rd_str_next_line(&rest));) {
-				rd_auto_free char *clean = rd_str_printable(line);
-
-				printf("     %s\n", clean);
-			}
-			for (size_t k = 0; e->undo && e->undo[k]; k++) {
-				rd_auto_free char *clean = rd_str_printable(e->undo[k]);
-
-				printf("%s%s%s", k ? " " : "     $ ", clean, e->undo[k + 1] ? "" : "\n");
-			}
-		}
+		for (size_t j = plan->steps[i]->effects_n; j-- > 0;)
+			show_effect(&plan->steps[i]->effects[j]);
 	}
+}
+
+static int tell_undone(const struct rd_transaction *tx)
+{
+	puts(rd_transaction_state(tx) == RD_TX_PARTLY ? "It is undone already, but for what cannot be undone."
+	                                              : "It is undone already.");
+	return RD_EXIT_OK;
 }
 
 static int undo(struct rd_app *app, struct rd_transaction *tx)
@@ -78,10 +123,8 @@ static int undo(struct rd_app *app, struct rd_transaction *tx)
 	struct rd_error err = RD_ERROR_INIT;
 	int r, status;
 
-	if (rd_transaction_state(tx) == RD_TX_UNDONE) {
-		puts("It is undone already.");
-		return RD_EXIT_OK;
-	}
+	if (rd_transaction_state(tx) == RD_TX_UNDONE || rd_transaction_state(tx) == RD_TX_PARTLY)
+		return tell_undone(tx);
 	show_what(tx);
 	if (app->dry_run)
 		return RD_EXIT_OK;
@@ -90,9 +133,8 @@ static int undo(struct rd_app *app, struct rd_transaction *tx)
 		return status;
 	r = rd_transaction_undo(tx, app->sysroot, app->force, &listener, &err);
 	if (r == -EALREADY) {
-		puts("It is undone already.");
 		rd_error_clear(&err);
-		return RD_EXIT_OK;
+		return tell_undone(tx);
 	}
 	if (r < 0)
 		return fail(app, r == -ENOTRECOVERABLE ? RD_EXIT_LEFT : r == -ESTALE ? RD_EXIT_FOUND : RD_EXIT_BROKEN, &err, r);
@@ -129,9 +171,12 @@ static cJSON *entry_json(const struct rd_transaction *tx)
 	cJSON_AddStringToObject(object, "id", rd_transaction_id(tx));
 	cJSON_AddStringToObject(object, "state", rd_tx_state_name(rd_transaction_state(tx)));
 	array = cJSON_AddArrayToObject(object, "steps");
-	for (size_t i = 0; i < plan->reboot_at; i++)
-		cJSON_AddItemToArray(array, cJSON_CreateString(plan->steps[i]->description ? plan->steps[i]->description
-		                                                                           : plan->steps[i]->action->summary));
+	for (size_t i = 0; i < plan->reboot_at; i++) {
+		rd_auto_free char *words = rd_xstrdup(words_of(plan->steps[i]));
+
+		rd_redact(words);
+		cJSON_AddItemToArray(array, cJSON_CreateString(words));
+	}
 	return object;
 }
 
@@ -141,8 +186,7 @@ static void show_entry(const struct rd_transaction *tx)
 
 	printf("%s  %s\n", rd_transaction_id(tx), rd_tx_state_name(rd_transaction_state(tx)));
 	for (size_t i = 0; i < plan->reboot_at; i++) {
-		const struct rd_step *step = plan->steps[i];
-		rd_auto_free char *words = rd_str_printable(step->description ? step->description : step->action->summary);
+		rd_auto_free char *words = rd_app_shown(words_of(plan->steps[i]));
 
 		printf("    %s\n", words);
 	}

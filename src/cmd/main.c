@@ -8,6 +8,7 @@
 #include "app.h"
 #include "rocm-doctor/knowledge.h"
 #include "util/cleanup.h"
+#include "util/redact.h"
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/xalloc.h"
@@ -124,6 +125,7 @@ int rd_app_fail(const struct rd_app *app, int status, const char *format, ...)
 	va_start(ap, format);
 	rd_strbuf_vaddf(&sb, format, ap);
 	va_end(ap);
+	rd_redact(sb.buf);
 	clean = rd_str_printable(sb.buf);
 	if (app->command)
 		fprintf(stderr, "rocm-doctor %s: %s\n", app->command->name, clean);

@@ -5,6 +5,7 @@
 #include "rocm-doctor/diagnosis.h"
 #include "rocm-doctor/report.h"
 #include "util/cleanup.h"
+#include "util/redact.h"
 
 static cJSON *names(const char *const *v, size_t n)
 {
@@ -22,7 +23,7 @@ static void word_effects(cJSON *step_json, const struct rd_step *step)
 
 	for (size_t i = 0; i < step->effects_n; i++) {
 		const struct rd_effect *e = &step->effects[i];
-		rd_auto_free char *diff = e->kind == RD_EFFECT_WRITE ? rd_diff(e->path, e->before, e->after) : NULL;
+		rd_auto_free char *diff = e->kind == RD_EFFECT_WRITE ? rd_effect_diff(e) : NULL;
 		cJSON *json = cJSON_GetArrayItem(effects, (int)i);
 		char mode[8];
 
@@ -33,6 +34,18 @@ static void word_effects(cJSON *step_json, const struct rd_step *step)
 		}
 		if (diff)
 			cJSON_AddStringToObject(json, "diff", diff);
+	}
+}
+
+/* The saved plan has all of it; what is printed goes to others. */
+static void hide_secrets(cJSON *json)
+{
+	cJSON *child;
+
+	if (cJSON_IsString(json))
+		rd_redact(json->valuestring);
+	cJSON_ArrayForEach (child, json) {
+		hide_secrets(child);
 	}
 }
 
@@ -85,5 +98,6 @@ int rd_render_plan_json(const struct rd_plan *plan, FILE *out)
 	cJSON_AddBoolToObject(root, "needs_reboot", plan->needs_reboot);
 	cJSON_AddBoolToObject(root, "needs_login", plan->needs_login);
 	cJSON_AddBoolToObject(root, "reversible", !plan->is_irreversible);
+	hide_secrets(root);
 	return rd_json_print(root, out);
 }

@@ -7,6 +7,7 @@
 #include "plan-common.h"
 #include "rocm-doctor/diagnosis.h"
 #include "util/cleanup.h"
+#include "util/redact.h"
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
@@ -23,6 +24,7 @@ static void put(const struct screen *s, const char *code, const char *text)
 {
 	rd_auto_free char *clean = rd_str_printable(text);
 
+	rd_redact(clean);
 	if (s->view->color && *code)
 		fprintf(s->out, "\033[%sm%s\033[0m", code, clean);
 	else
@@ -38,7 +40,7 @@ static const char *diff_color(const char *line)
 
 static void show_diff(const struct screen *s, const struct rd_effect *e)
 {
-	rd_auto_free char *diff = rd_diff(e->path, e->before, e->after);
+	rd_auto_free char *diff = rd_effect_diff(e);
 	char *rest = diff, *line;
 	size_t n = 0;
 

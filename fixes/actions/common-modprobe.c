@@ -64,7 +64,7 @@ int modprobe_switch_off(struct rd_step *step, struct rd_sysroot *sr, const char 
 	int r = rd_arg_check_path(file, err);
 
 	if (r == 0)
-		r = rd_arg_check_name(module, err);
+		r = fix_check_word(module, err);
 	if (r < 0)
 		return r;
 	ours = rd_str_has_prefix(file, "/etc/") ? rd_xstrdup(file) : rd_xasprintf("/etc/modprobe.d/%s", strrchr(file, '/') + 1);

@@ -71,8 +71,9 @@ int pip_parse(const char *text, struct pip_requirements *ret, struct rd_error *e
 		struct pip_requirement *q = &ret->v[ret->n++];
 
 		*q = (struct pip_requirement){ .extras = RD_STRV_INIT };
-		if (parse_name(words.v[i], n, q) < 0 || (version && !only(version, strlen(version), ".+!_-")))
-			return rd_error_set(err, -EINVAL, "'%s' is not a requirement with an exact version", words.v[i]);
+		if (strlen(words.v[i]) > 255 || parse_name(words.v[i], n, q) < 0 ||
+		    (version && !only(version, strlen(version), ".+!_-")))
+			return rd_error_set(err, -EINVAL, "'%.80s' is not a requirement with an exact version", words.v[i]);
 		q->version = version ? rd_xstrdup(version) : NULL;
 		q->text = rd_xasprintf("%s%.*s%s%s", q->name, (int)(n - strcspn(words.v[i], "[=")),
 		                       words.v[i] + strcspn(words.v[i], "[="), version ? "==" : "", version ? version : "");

@@ -19,9 +19,12 @@
 
 int source_check_word(const char *value, struct rd_error *err)
 {
-	if (*value && !strpbrk(value, " \t\"'\\[]#,$`"))
+	/* Stars stand for what was hidden. */
+	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/%+@=&?*";
+
+	if (*value && *value != '-' && !value[strspn(value, good)] && strlen(value) <= 1024)
 		return 0;
-	return rd_error_set(err, -EINVAL, "'%s' cannot stand in a source of apt", value);
+	return rd_error_set(err, -EINVAL, "'%.80s' cannot stand in a source of apt", value);
 }
 
 int source_check_file(const char *path, struct rd_error *err)

@@ -1,6 +1,7 @@
 #include "common-sys.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -145,22 +146,34 @@ int fix_read(struct rd_sysroot *sr, char **ret, const char *path, struct rd_erro
 	return 0;
 }
 
+/* None of those that are set here comes near; of what is longer no reader of a plan could tell what it is. */
+#define VALUE_MAX 1024
+
 int fix_check_value(const char *value, struct rd_error *err)
 {
 	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._:,/=@%";
 
-	if (*value && *value != '-' && !value[strspn(value, good)])
+	if (*value && *value != '-' && !value[strspn(value, good)] && strlen(value) <= VALUE_MAX)
 		return 0;
-	return rd_error_set(err, -EINVAL, "'%s' is not a value that can be used here", value);
+	return rd_error_set(err, -EINVAL, "'%.80s' is not a value that can be used here", value);
+}
+
+int fix_check_word(const char *word, struct rd_error *err)
+{
+	int r = rd_arg_check_name(word, err);
+
+	if (r == 0 && strpbrk(word, "+.:@~"))
+		r = rd_error_set(err, -EINVAL, "'%s' is not a name that can be used here", word);
+	return r;
 }
 
 int fix_check_variable(const char *name, struct rd_error *err)
 {
 	static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
-	if (*name && !name[strspn(name, good)] && (*name < '0' || *name > '9'))
+	if (*name && !name[strspn(name, good)] && (*name < '0' || *name > '9') && strlen(name) <= NAME_MAX)
 		return 0;
-	return rd_error_set(err, -EINVAL, "'%s' is not the name of a variable", name);
+	return rd_error_set(err, -EINVAL, "'%.80s' is not the name of a variable", name);
 }
 
 int fix_check_address(const char *address, struct rd_error *err)

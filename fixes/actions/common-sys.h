@@ -47,6 +47,8 @@ int fix_read(struct rd_sysroot *sr, char **ret, const char *path, struct rd_erro
 
 /* A value that means the same in a shell, a unit file and a modprobe.d line: no quotes, blanks, "$" or "\\". 0 or -EINVAL. */
 int fix_check_value(const char *value, struct rd_error *err) RD_MUST_CHECK;
+/* A word of letters, digits, "_" and "-": a module, a parameter, a limit. 0 or -EINVAL. */
+int fix_check_word(const char *word, struct rd_error *err) RD_MUST_CHECK;
 /* A name of a variable. 0 or -EINVAL. */
 int fix_check_variable(const char *name, struct rd_error *err) RD_MUST_CHECK;
 /* A PCI address, DDDD:BB:DD.F. 0 or -EINVAL. */

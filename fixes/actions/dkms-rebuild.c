@@ -32,7 +32,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	const char *module = rd_step_arg(step, "module"), *version = rd_step_arg(step, "version");
 	const char *kernel = rd_step_arg(step, "kernel");
 	rd_auto_free char *what = rd_xasprintf("%s/%s", module, version);
-	int r = rd_arg_check_name(module, err);
+	int r = fix_check_word(module, err);
 
 	if (r == 0)
 		r = rd_arg_check_name(version, err);

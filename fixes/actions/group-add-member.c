@@ -1,6 +1,7 @@
 /* Put a user into groups. */
 
 #include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "common-sys.h"
@@ -38,11 +39,19 @@ static bool is_member(const struct rd_strv *group, const char *user, const char 
 	return rd_strv_has(&members, user);
 }
 
+/* A colon ends the name where accounts stand. */
+static int check_account(const char *name, struct rd_error *err)
+{
+	int r = rd_arg_check_name(name, err);
+
+	return r == 0 && strchr(name, ':') ? rd_error_set(err, -EINVAL, "'%s' is not an account", name) : r;
+}
+
 static int join(struct rd_step *step, const char *group_text, const char *user, const char *primary_gid, const char *group,
                 struct rd_error *err)
 {
 	rd_auto_strv struct rd_strv fields = RD_STRV_INIT;
-	int r = rd_arg_check_name(group, err);
+	int r = check_account(group, err);
 
 	if (r < 0)
 		return r;
@@ -61,7 +70,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	const char *user = rd_step_arg(step, "user"), *service = rd_step_arg(step, "service");
 	rd_auto_free char *passwd = NULL, *groups = NULL;
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT, account = RD_STRV_INIT;
-	int r = rd_arg_check_name(user, err);
+	int r = check_account(user, err);
 
 	if (r == 0)
 		r = fix_read(sr, &passwd, "/etc/passwd", err);

@@ -14,7 +14,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 {
 	const char *item = rd_step_arg(step, "item"), *value = rd_step_arg(step, "value");
 	rd_auto_free char *lines = NULL;
-	int r = rd_arg_check_name(item, err);
+	int r = fix_check_word(item, err);
 
 	if (r == 0)
 		r = fix_check_value(value, err);

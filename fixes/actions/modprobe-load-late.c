@@ -12,7 +12,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 {
 	const char *module = rd_step_arg(step, "module");
 	rd_auto_free char *conf = NULL, *line = NULL, *unit = NULL, *path = NULL, *wants = NULL, *text = NULL;
-	int r = rd_arg_check_name(module, err);
+	int r = fix_check_word(module, err);
 
 	if (r < 0)
 		return r;

@@ -8,7 +8,7 @@
 static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
 {
 	const char *module = rd_step_arg(step, "module");
-	int r = rd_arg_check_name(module, err);
+	int r = fix_check_word(module, err);
 
 	if (r < 0)
 		return r;

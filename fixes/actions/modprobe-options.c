@@ -14,10 +14,10 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	const char *module = rd_step_arg(step, "module"), *parameter = rd_step_arg(step, "parameter");
 	const char *value = rd_step_arg(step, "value");
 	rd_auto_free char *line = NULL;
-	int r = rd_arg_check_name(module, err);
+	int r = fix_check_word(module, err);
 
 	if (r == 0)
-		r = rd_arg_check_name(parameter, err);
+		r = fix_check_word(parameter, err);
 	if (r == 0)
 		r = fix_check_value(value, err);
 	if (r < 0)

@@ -54,10 +54,10 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 {
 	struct option o = { rd_step_arg(step, "module"), rd_step_arg(step, "parameter") };
 	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
-	int r = rd_arg_check_name(o.module, err);
+	int r = fix_check_word(o.module, err);
 
 	if (r == 0)
-		r = rd_arg_check_name(o.parameter, err);
+		r = fix_check_word(o.parameter, err);
 	if (r < 0)
 		return r;
 	rd_step_describe(step, "load %s without the parameter %s", o.module, o.parameter);

@@ -47,7 +47,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 {
 	const char *module = rd_step_arg(step, "module");
 	rd_auto_free char *path = NULL;
-	int r = rd_arg_check_name(module, err);
+	int r = fix_check_word(module, err);
 
 	if (r < 0)
 		return r;

@@ -54,6 +54,8 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 		r = source_check_word(from, err);
 	if (r == 0)
 		r = rd_arg_check_name(to, err);
+	if (r == 0 && strpbrk(to, ":@~"))
+		r = rd_error_set(err, -EINVAL, "'%s' is not a release of a system", to);
 	if (r < 0)
 		return r;
 	/* As it was told, without user and password: an address made of that would lose them. */

@@ -11,6 +11,16 @@
 #include "util/str.h"
 #include "util/xalloc.h"
 
+static int check_address(const char *address, struct rd_error *err)
+{
+	int r = source_check_word(address, err);
+
+	if (r == 0 &&
+	    ((!rd_str_has_prefix(address, "https://") && !rd_str_has_prefix(address, "file:/")) || strchr(address, '*')))
+		r = rd_error_set(err, -EINVAL, "'%s' is not an address of packages", address);
+	return r;
+}
+
 static int write_apt(struct rd_step *step, struct rd_sysroot *sr, const char *name, const char *uri, struct rd_error *err)
 {
 	const char *suite = rd_step_arg(step, "suite"), *keyring = rd_step_arg(step, "keyring");
@@ -19,7 +29,7 @@ static int write_apt(struct rd_step *step, struct rd_sysroot *sr, const char *na
 
 	if (!suite || !keyring)
 		return rd_error_set(err, -EINVAL, "a source of apt needs a suite and a keyring");
-	r = source_check_word(suite, err);
+	r = rd_arg_check_name(suite, err);
 	if (r == 0)
 		r = rd_arg_check_path(keyring, err);
 	if (r == 0)
@@ -46,7 +56,7 @@ static int write_repo(struct rd_step *step, enum pkg_manager manager, const char
 
 	if (!key)
 		return rd_error_set(err, -EINVAL, "a repository needs the address of its key");
-	r = source_check_word(key, err);
+	r = check_address(key, err);
 	if (r < 0)
 		return r;
 	text = rd_xasprintf("[%s]\nname=%s\nbaseurl=%s\nenabled=1\npriority=50\ngpgcheck=1\ngpgkey=%s\n", name, name, uri, key);
@@ -64,9 +74,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 	if (r == 0 && strpbrk(name, "+:@~"))
 		r = rd_error_set(err, -EINVAL, "'%s' is not a name of a repository", name);
 	if (r == 0)
-		r = source_check_word(uri, err);
-	if (r == 0 && !rd_str_has_prefix(uri, "https://") && !rd_str_has_prefix(uri, "file:/"))
-		r = rd_error_set(err, -EINVAL, "'%s' is not an address of packages", uri);
+		r = check_address(uri, err);
 	if (r == 0)
 		r = pkg_manager_of(sr, &manager, err);
 	if (r < 0)

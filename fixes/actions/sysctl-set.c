@@ -18,7 +18,8 @@ static int proc_path(char **ret, const char *name, struct rd_error *err)
 {
 	rd_auto_free char *path = NULL;
 
-	if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.")] || *name == '.' || strstr(name, ".."))
+	if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.")] || *name == '.' || strstr(name, "..") ||
+	    strlen(name) > 255)
 		return rd_error_set(err, -EINVAL, "'%s' is not a kernel parameter", name);
 	path = rd_xasprintf("/proc/sys/%s", name);
 	for (char *c = path + strlen("/proc/sys/"); *c; c++)

@@ -100,7 +100,7 @@ void rd_step_origin(struct rd_step *step, const char *format, ...) RD_PRINTF(2, 
 /* This step needs a reboot (or login), where the action's flags do not say so for every host. */
 void rd_step_needs(struct rd_step *step, unsigned flags);
 
-/* A name of a package, module, user, group, variable: letters, digits and "+-._:@~" only, no leading "-". 0 or -EINVAL. */
+/* A name of a package, module, user, group, variable: letters, digits and "+-._:@~" only, a letter, digit or "_" first. 0 or -EINVAL. */
 int rd_arg_check_name(const char *value, struct rd_error *err);
 /* An absolute path without ".." and control characters. 0 or -EINVAL. */
 int rd_arg_check_path(const char *value, struct rd_error *err);

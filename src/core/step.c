@@ -1,6 +1,8 @@
 /* Steps: arguments in, effects out. */
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -344,16 +346,17 @@ int rd_arg_check_name(const char *value, struct rd_error *err)
 {
 	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._:@~";
 
-	if (*value && *value != '-' && !value[strspn(value, good)])
+	if ((isalnum((unsigned char)*value) || *value == '_') && !value[strspn(value, good)] && strlen(value) <= NAME_MAX)
 		return 0;
-	return rd_error_set(err, -EINVAL, "'%s' is not a name that can be used here", value);
+	return rd_error_set(err, -EINVAL, "'%.80s' is not a name that can be used here", value);
 }
 
 int rd_arg_check_path(const char *value, struct rd_error *err)
 {
-	if (*value == '/' && !has_control(value) && !strstr(value, "/../") && !rd_str_has_suffix(value, "/.."))
+	if (*value == '/' && strlen(value) < PATH_MAX && !has_control(value) && !strstr(value, "/../") &&
+	    !rd_str_has_suffix(value, "/.."))
 		return 0;
-	return rd_error_set(err, -EINVAL, "'%s' is not a path that can be used here", value);
+	return rd_error_set(err, -EINVAL, "'%.80s' is not a path that can be used here", value);
 }
 
 /* The record's names must be the action's; a value of the host must not bring line ends or escapes with it. */

@@ -10,7 +10,6 @@
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/plan.h"
 #include "rocm-doctor/sysroot.h"
-#include "rocm-doctor/transaction.h"
 #include "tree.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -375,37 +374,6 @@ static void only_the_key_with_the_known_fingerprint_is_let_in(void **state)
 	assert_string_equal(there, "");
 }
 
-static void files_come_back_byte_for_byte(void **state)
-{
-	struct world *w = *state;
-	rd_auto_free char *before = rd_xasprintf(ONE_LINE, "jammy"), *now = NULL, *again = NULL, *back = NULL;
-	rd_auto_free char *dir = rd_xasprintf("%s-state", w->tree.dir), *clean = rd_xasprintf("rm -rf %s", dir);
-	static const char *const args[] = { "file", "/etc/apt/sources.list.d/rocm.list",
-		                            "uri",  "https://repo.radeon.com/rocm/apt/6.4.3",
-		                            "from", "jammy",
-		                            "to",   "noble",
-		                            NULL };
-	struct rd_plan *plan = rd_xcalloc(1, sizeof(*plan));
-	struct rd_transaction *tx = NULL;
-
-	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.list", before);
-	plan->steps = rd_xcalloc(1, sizeof(struct rd_step *));
-	plan->steps[0] = rd_step_new(rd_action_find("package.source-suite"), args, w->facts);
-	plan->n = plan->allocated = plan->reboot_at = 1;
-	assert_int_equal(rd_step_lower(plan->steps[0], w->sr, NULL), 0);
-	assert_int_equal(rd_transaction_begin(dir, plan, w->sr, &tx, NULL), 0);
-	assert_int_equal(rd_plan_apply(tx, w->sr, NULL, NULL), 0);
-	assert_int_equal(rd_sysroot_read(w->sr, &now, "/etc/apt/sources.list.d/rocm.list"), 0);
-	assert_non_null(strstr(now, " noble main"));
-	again = lowered(w, "package.source-suite", args);
-	assert_string_equal(again, "");
-	assert_int_equal(rd_transaction_undo(tx, w->sr, false, NULL, NULL), 0);
-	assert_int_equal(rd_sysroot_read(w->sr, &back, "/etc/apt/sources.list.d/rocm.list"), 0);
-	assert_string_equal(back, before);
-	rd_transaction_close(tx);
-	assert_int_equal(system(clean), 0);
-}
-
 static void a_host_without_a_package_manager_gets_advice(void **state)
 {
 	const struct world *w = *state;
@@ -627,7 +595,6 @@ int main(void)
 		TEST(sources_elsewhere_and_words_that_are_none_are_refused),
 		TEST(a_repository_is_a_file_of_its_own),
 		TEST(only_the_key_with_the_known_fingerprint_is_let_in),
-		TEST(files_come_back_byte_for_byte),
 		TEST(a_host_without_a_package_manager_gets_advice),
 		TEST(dnf_and_zypper_choose_from_the_metadata_in_their_caches),
 		TEST(lists_that_apt_keeps_packed_are_read_too),

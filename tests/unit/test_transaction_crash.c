@@ -9,7 +9,6 @@
  * .ci/deep takes all.
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -33,6 +32,7 @@
 #include "rocm-doctor/plan.h"
 #include "rocm-doctor/sysroot.h"
 #include "rocm-doctor/transaction.h"
+#include "picture.h"
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
@@ -172,55 +172,9 @@ static struct rd_plan *make_plan(struct world *w)
 	return plan;
 }
 
-static void add_bytes(struct rd_strbuf *sb, const char *path)
-{
-	rd_auto_fclose FILE *f = fopen(path, "re");
-	char buf[4096], note[32];
-	ssize_t len = getxattr(path, "user.note", note, sizeof(note));
-	size_t n = f ? fread(buf, 1, sizeof(buf), f) : 0;
-
-	rd_strbuf_addn(sb, buf, n);
-	for (ssize_t i = 0; i < len; i++)
-		rd_strbuf_addf(sb, " %02x", (unsigned)note[i]);
-}
-
-/* Names, types, modes, owners, contents, attributes; times where they count (those of what was written do not). */
-static void add_picture(struct rd_strbuf *sb, const char *path, bool times)
-{
-	struct dirent **names;
-	int n = scandir(path, &names, NULL, alphasort);
-
-	assert_true(n >= 0);
-	for (int i = 0; i < n; i++) {
-		rd_auto_free char *below = rd_xasprintf("%s/%s", path, names[i]->d_name);
-		char target[256] = "";
-		struct stat st;
-
-		if (*names[i]->d_name != '.' || strlen(names[i]->d_name) > 2) {
-			assert_int_equal(lstat(below, &st), 0);
-			rd_strbuf_addf(sb, "%s %o %u %u ", below, st.st_mode, st.st_uid, st.st_gid);
-			if (S_ISLNK(st.st_mode) && readlink(below, target, sizeof(target) - 1) > 0)
-				rd_strbuf_add(sb, target);
-			if (S_ISREG(st.st_mode)) {
-				if (times && !strstr(below, "/sys/"))
-					rd_strbuf_addf(sb, "%ld.%ld ", (long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
-				add_bytes(sb, below);
-			}
-			rd_strbuf_addc(sb, '\n');
-			if (S_ISDIR(st.st_mode))
-				add_picture(sb, below, times);
-		}
-		free(names[i]);
-	}
-	free(names);
-}
-
 static char *picture(const struct world *w, bool times)
 {
-	struct rd_strbuf sb = RD_STRBUF_INIT;
-
-	add_picture(&sb, w->root, times);
-	return rd_strbuf_detach(&sb);
+	return tree_picture(w->root, times);
 }
 
 /* The tree before, to the times of its files, and as the plan would have it. */

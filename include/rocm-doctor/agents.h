@@ -16,6 +16,7 @@ struct rd_gpu_agent {
 	struct rd_agent agent;      /* as the runtime names it */
 	bool overridden;            /* the two differ through HSA_OVERRIDE_GFX_VERSION */
 	bool hidden;                /* a visible-devices variable hides it */
+	bool spare;                 /* the processor's own GPU, beside a card that computes and is not hidden */
 };
 
 /*

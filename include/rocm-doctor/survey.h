@@ -22,9 +22,9 @@ bool rd_survey_may_have_code(const struct rd_load_object *object);
  * @code: NULL where it could not be read, for @why
  *
  * Sets, below @prefix: gfx_targets[] (what it is for), partial_targets[] (of these, what some bundles lack), and of the GPUs that
- * a process sees, by address: native_gpus[], missing_gpus[] (no code), partial_gpus[] (code in places only), mode_gpus[] (code for
- * the other mode of xnack or sramecc), unneeded_override_gpus[] (renamed, though there is code for what they are). Unknown where
- * the code does not tell.
+ * a process sees (less the processor's own beside a card), by address: native_gpus[], missing_gpus[] (no code), partial_gpus[]
+ * (code in places only), mode_gpus[] (code for the other mode of xnack or sramecc), unneeded_override_gpus[] (renamed, though
+ * there is code for what they are). Unknown where the code does not tell.
  */
 void rd_survey_set(struct rd_fact *at, const char *prefix, const struct rd_fatbin *code, const char *why,
                    const struct rd_gpu_agent *agents, size_t n, const char *source);

@@ -81,11 +81,16 @@ static const char *override_of(const struct rd_fact *gpu, const struct variables
 	return value ? value : variable(v, "HSA_OVERRIDE_GFX_VERSION");
 }
 
+static bool is_computing_card(const struct rd_fact *gpu, const struct rd_gpu_agent *a)
+{
+	return !a->hidden && rd_streq(rd_fact_get_str(gpu, "kind"), "dgpu") && rd_fact_get_bool(gpu, "kfd.present");
+}
+
 static size_t list_agents(const struct rd_fact *facts, const struct variables *v, struct rd_gpu_agent **ret)
 {
 	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
 	struct rd_gpu_agent *list = rd_xcalloc(rd_fact_count(gpus) + 1, sizeof(*list));
-	size_t n = 0;
+	size_t n = 0, cards = 0;
 
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
 		const struct rd_fact *gpu = rd_fact_at(gpus, i);
@@ -102,9 +107,13 @@ static size_t list_agents(const struct rd_fact *facts, const struct variables *v
 		rd_agent_init(&a->agent, named);
 		a->overridden = !rd_streq(named, gfx);
 		a->hidden = rd_fact_is_known(gpu, "visible") && !rd_fact_get_bool(gpu, "visible");
+		a->spare = rd_streq(rd_fact_get_str(gpu, "kind"), "apu");
+		cards += is_computing_card(gpu, a);
 		set_features(a, facts, gpu, v);
 		n++;
 	}
+	for (size_t i = 0; i < n && !cards; i++)
+		list[i].spare = false;
 	*ret = list;
 	return n;
 }

@@ -23,6 +23,12 @@ struct lists {
 	bool unknown_code, unknown_mode;
 };
 
+/* Programs take the card; that the processor's GPU is offered too is a finding of its own. */
+static bool is_meant(const struct rd_gpu_agent *a)
+{
+	return !a->hidden && !a->spare;
+}
+
 /* The same GPU with its modes left open: does the code at least know the processor? */
 static enum rd_runs runs_in_some_mode(const struct rd_fatbin *code, const struct rd_agent *agent)
 {
@@ -119,7 +125,7 @@ void rd_survey_set(struct rd_fact *at, const char *prefix, const struct rd_fatbi
 	}
 	set_targets(at, prefix, code, source);
 	for (size_t i = 0; i < n; i++)
-		if (!agents[i].hidden)
+		if (is_meant(&agents[i]))
 			place(&l, code, &agents[i]);
 	set_lists(at, prefix, &l, NULL, source);
 	rd_strv_clear(&l.native);
@@ -140,7 +146,7 @@ struct data_state {
 static size_t first_alike(const struct rd_gpu_agent *agents, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
-		if (!agents[i].hidden && rd_streq(agents[i].agent.processor, agents[index].agent.processor) &&
+		if (is_meant(&agents[i]) && rd_streq(agents[i].agent.processor, agents[index].agent.processor) &&
 		    agents[i].agent.xnack == agents[index].agent.xnack)
 			return i;
 	return index;
@@ -155,7 +161,7 @@ static void look_for_data(struct rd_sysroot *sr, enum rd_libdata_kind kind, cons
 		size_t same = first_alike(agents, i);
 		struct rd_libdata data = { .folder = NULL };
 
-		if (agents[i].hidden)
+		if (!is_meant(&agents[i]))
 			continue;
 		if (same < i) {
 			present[i] = present[same];

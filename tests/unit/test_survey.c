@@ -91,6 +91,32 @@ static void gpus_are_sorted_by_what_the_code_does_for_them(void **state)
 	rd_fact_free(facts);
 }
 
+static void the_processors_gpu_counts_only_where_no_card_computes(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *got, *card = add_gpu(facts, "0000:03:00.0", "gfx90a"), *apu;
+
+	rd_fact_set_str(card, "kind", "dgpu", "test");
+	rd_fact_set_bool(card, "kfd.present", true, "test");
+	rd_fact_set_bool(card, "kfd.sram_ecc", true, "test");
+	apu = add_gpu(facts, "0000:0e:00.0", "gfx1036");
+	rd_fact_set_str(apu, "kind", "apu", "test");
+	got = survey(*state, "/lib_two_tu.so", facts, NULL);
+	assert_string_equal(joined(got, "torch.native_gpus"), "0000:03:00.0");
+	assert_string_equal(joined(got, "torch.missing_gpus"), "");
+	rd_fact_free(got);
+	/* Hidden, the card leaves the processor's to the programs; and a card that KFD left out is none for them. */
+	rd_fact_set_bool(card, "visible", false, "test");
+	got = survey(*state, "/lib_two_tu.so", facts, NULL);
+	assert_string_equal(joined(got, "torch.missing_gpus"), "0000:0e:00.0");
+	rd_fact_free(got);
+	rd_fact_set_bool(card, "visible", true, "test");
+	rd_fact_set_bool(card, "kfd.present", false, "test");
+	got = survey(*state, "/lib_two_tu.so", facts, NULL);
+	assert_string_equal(joined(got, "torch.missing_gpus"), "0000:0e:00.0");
+	rd_fact_free(got);
+	rd_fact_free(facts);
+}
+
 static void code_for_the_other_mode_is_told_apart_from_none(void **state)
 {
 	struct rd_fact *facts = rd_facts_new(), *got;
@@ -165,6 +191,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gpus_are_sorted_by_what_the_code_does_for_them),
+		cmocka_unit_test(the_processors_gpu_counts_only_where_no_card_computes),
 		cmocka_unit_test(code_for_the_other_mode_is_told_apart_from_none),
 		cmocka_unit_test(an_override_renames_the_gpu),
 		cmocka_unit_test(damage_makes_the_answers_unknown),

@@ -150,9 +150,49 @@ static void set_other_vendors(struct rd_probe_ctx *ctx)
 	}
 }
 
+/* ---------------------------------------------------------------- guests */
+
+static bool is_card_that_computes(const struct rd_fact *gpu)
+{
+	return rd_streq(rd_fact_get_str(gpu, "kind"), "dgpu") && rd_streq(rd_fact_get_str(gpu, "driver"), "amdgpu") &&
+	       rd_fact_get_bool(gpu, "kfd.present");
+}
+
+/* One of several alike may have been left there; another model beside a card that computes was chosen by its id. */
+static bool is_kept_for_guests(struct rd_probe_ctx *ctx, const struct rd_fact *gpu)
+{
+	const char *device = rd_fact_get_str(gpu, "device_id"), *driver = rd_fact_get_str(gpu, "driver");
+	bool computing = false;
+	struct rd_fact *other;
+
+	if (!rd_streq(driver, "vfio-pci") && !rd_streq(driver, "pci-stub"))
+		return false;
+	for (size_t i = 0; (other = gpu_at(ctx, i)); i++) {
+		if (!is_card_that_computes(other))
+			continue;
+		if (rd_streq(rd_fact_get_str(other, "device_id"), device))
+			return false;
+		computing = true;
+	}
+	return computing;
+}
+
+static void set_kept_for_guests(struct rd_probe_ctx *ctx)
+{
+	static const char source[] = "gpus[].driver";
+	struct rd_fact *gpu;
+
+	for (size_t i = 0; (gpu = gpu_at(ctx, i)); i++)
+		if (rd_fact_is_unknown(gpu, "driver"))
+			rd_fact_set_unknown_why(gpu, "kept_for_guests", "its driver is not known", source);
+		else
+			rd_fact_set_bool(gpu, "kept_for_guests", is_kept_for_guests(ctx, gpu), source);
+}
+
 static int run(struct rd_probe_ctx *ctx)
 {
 	set_other_vendors(ctx);
+	set_kept_for_guests(ctx);
 	set_hives(ctx);
 	set_partitioning(ctx);
 	return 0;
@@ -166,6 +206,8 @@ const struct rd_probe rd_probe_hardware_groups = {
 	.facts =
 		(const struct rd_fact_decl[]){
 			{ "other_gpu_vendors[]", RD_STRS, "makers of GPUs for computing beside AMD", "other_gpus[].vendor_id" },
+			{ "gpus[].kept_for_guests", RD_BOOL,
+	                  "vfio-pci or pci-stub holds it, and a card of another model computes on this host", "gpus[].driver" },
 			{ "hives[]", RD_LIST, "GPUs joined by xGMI, by id", GPU_KFD_NODES "/*/properties" },
 			{ "hives[].id", RD_STR, "KFD's id of the hive", GPU_KFD_NODES "/*/properties" },
 			{ "hives[].gpus[]", RD_STRS, "PCI addresses of its GPUs", GPU_KFD_NODES "/*/properties" },

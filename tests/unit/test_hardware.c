@@ -163,6 +163,27 @@ static void finds_a_gpu_that_vfio_holds(void **state)
 	done(&bed);
 }
 
+static void a_card_of_another_model_beside_one_that_computes_is_kept_for_guests(void **state)
+{
+	struct bed bed;
+
+	(void)state;
+	setup(&bed);
+	function(&bed, "pci0000:00/0000:03:00.0", "0x1002", "0x744c", "0x030000");
+	driver(&bed, "pci0000:00/0000:03:00.0", "amdgpu");
+	node(&bed, 1, "4711", "simd_count 192\ndomain 0\nlocation_id 768\ngfx_target_version 110000\n");
+	function(&bed, "pci0000:00/0000:0b:00.0", "0x1002", "0x73bf", "0x030000");
+	driver(&bed, "pci0000:00/0000:0b:00.0", "vfio-pci");
+	function(&bed, "pci0000:00/0000:0f:00.0", "0x1002", "0x744c", "0x030000");
+	driver(&bed, "pci0000:00/0000:0f:00.0", "vfio-pci");
+	probe(&bed);
+	assert_false(yes(&bed, "gpus[0].kept_for_guests"));
+	assert_true(yes(&bed, "gpus[1].kept_for_guests"));
+	/* One of two alike may have been left there. */
+	assert_false(yes(&bed, "gpus[2].kept_for_guests"));
+	done(&bed);
+}
+
 static void sorts_by_address_and_keeps_other_vendors_apart(void **state)
 {
 	struct bed bed;
@@ -978,6 +999,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_an_instinct_that_is_no_display_and_has_no_driver),
 		cmocka_unit_test(finds_a_gpu_that_vfio_holds),
+		cmocka_unit_test(a_card_of_another_model_beside_one_that_computes_is_kept_for_guests),
 		cmocka_unit_test(sorts_by_address_and_keeps_other_vendors_apart),
 		cmocka_unit_test(leaves_an_old_console_chip_out_beside_a_gpu),
 		cmocka_unit_test(names_an_old_console_chip_where_it_is_all_there_is),

@@ -256,6 +256,55 @@ static void set_rccl(struct rd_fact *env)
 			                   rd_fact_source(missing));
 }
 
+/* ------------------------------------------------------------ libraries out of reach */
+
+/* A copy in a root of ROCm that no search leads to; NULL where there is none, or one is found. */
+static const struct rd_fact *out_of_reach(const struct coverage *c, const char *soname)
+{
+	const struct rd_fact *libraries = rd_fact_get(c->ctx->facts, "runtime.libraries"), *ret = NULL;
+
+	for (size_t i = 0; i < rd_fact_count(libraries); i++) {
+		const struct rd_fact *lib = rd_fact_at(libraries, i);
+		const char *root = rd_fact_get_str(lib, "root");
+
+		if (!rd_streq(rd_fact_get_str(lib, "soname"), soname))
+			continue;
+		if (rd_fact_get_bool(lib, "chosen"))
+			return NULL;
+		if (*root && !rd_streq(root, "/usr"))
+			ret = lib;
+	}
+	return ret;
+}
+
+/* What rocminfo is to a root, an engine is too: a program that needs its libraries. */
+static void add_program(struct coverage *c, const struct consumer *consumer)
+{
+	const struct rd_fact *unresolved = fact(consumer, consumer->code ? consumer->code : "", "unresolved");
+	const char *program = rd_fact_get_str(consumer->item, "backend");
+	struct rd_fact *item = NULL;
+
+	for (size_t i = 0; i < rd_fact_count(unresolved); i++) {
+		const char *name = rd_fact_str(rd_fact_at(unresolved, i));
+		const struct rd_fact *lib = out_of_reach(c, name);
+		const char *path = rd_fact_get_str(lib, "path");
+		rd_auto_free char *folder = NULL;
+
+		if (!lib || !strrchr(path, '/'))
+			continue;
+		if (!item) {
+			folder = rd_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+			item = rd_fact_append(c->ctx->facts, "runtime.programs", path);
+			rd_fact_set_str(item, "program", *program ? program : consumer->place, path);
+			rd_fact_set_str(item, "unreached_root", rd_fact_get_str(lib, "root"), path);
+			rd_fact_set_str(item, "library_folder", folder, path);
+			rd_fact_set_bool(item, "needs_hsa", false, path);
+			rd_fact_set_bool(item, "finds_hsa", true, path);
+		}
+		rd_fact_append_str(item, "missing", name, path);
+	}
+}
+
 /* ------------------------------------------------------------ overrides */
 
 static const cJSON *override_row(const struct coverage *c, const char *gfx)
@@ -365,6 +414,7 @@ static int run(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < c.n; i++) {
 		add_math(&c, &c.v[i]);
 		add_mode(&c, &c.v[i]);
+		add_program(&c, &c.v[i]);
 	}
 	for (size_t i = 0; i < rd_fact_count(python); i++)
 		set_rccl(rd_fact_at_mutable(python, i));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rocm-doctor/elf.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/str.h"
@@ -112,6 +113,46 @@ static void look_at_vllm(struct engine *e)
 
 /* ------------------------------------------------------------ flash-attention */
 
+/* Which GPUs' libraries an extension module is linked with: "cuda", "rocm", or "" where it does not tell. */
+static const char *linked_build(struct rd_sysroot *sr, const char *path)
+{
+	static const struct {
+		const char *library, *build;
+	} known[] = {
+		{ "libcudart.", "cuda" }, { "libc10_cuda.", "cuda" }, { "libamdhip64.", "rocm" }, { "libc10_hip.", "rocm" }
+	};
+	rd_auto(rd_cleanup_elf) struct rd_elf *elf = NULL;
+	const char *build = "";
+	struct rd_file *file;
+	struct rd_reader reader;
+
+	if (rd_file_open(sr, &file, path) < 0)
+		return build;
+	reader = rd_reader_of_file(file);
+	if (rd_elf_open(&reader, &elf, NULL) >= 0 && rd_elf_read_dynamic(elf, NULL) >= 0)
+		for (size_t i = 0; i < elf->needed->n; i++)
+			for (size_t k = 0; k < RD_ARRAY_SIZE(known); k++)
+				if (rd_str_has_prefix(elf->needed->v[i], known[k].library))
+					build = known[k].build;
+	rd_file_close(file);
+	return build;
+}
+
+/* Most wheels of it carry no tag in their version. */
+static void set_flash_build(struct engine *e, const struct rd_strv *names, const char *tagged)
+{
+	if (*tagged) {
+		set_build(e, tagged, e->source);
+		return;
+	}
+	for (size_t i = 0; i < names->n; i++) {
+		rd_auto_free char *path = rd_xasprintf("%s/%s", e->site, names->v[i]);
+
+		if (rd_str_has_prefix(names->v[i], "flash_attn_2_cuda"))
+			set_build(e, linked_build(e->ctx->sysroot, path), path);
+	}
+}
+
 static void look_at_flash_attn(struct engine *e)
 {
 	static const char variable[] = "FLASH_ATTENTION_TRITON_AMD_ENABLE";
@@ -130,7 +171,7 @@ static void look_at_flash_attn(struct engine *e)
 		rd_fact_set_bool(e->item, "from_source", r > 0, e->source);
 	r = rd_sysroot_list(e->ctx->sysroot, &names, e->site);
 	set_release(e);
-	set_build(e, build, e->source);
+	set_flash_build(e, &names, build);
 	/* The module is named "cuda" on ROCm as well; a Triton-only build has none. */
 	if (r < 0)
 		rd_fact_set_unknown(e->item, "compiled", r, e->site);

@@ -434,6 +434,39 @@ static bool host_has(const struct rd_probe_ctx *ctx, const struct rd_fact *env, 
 	return found || (!rd_fact_count(roots) && !*sdk);
 }
 
+/* "libx.so.6" where the host has libx with another number only. */
+static bool has_another_number(const struct rd_probe_ctx *ctx, const char *soname)
+{
+	const struct rd_fact *libraries = rd_fact_get(ctx->facts, "runtime.libraries");
+	const char *so = strstr(soname, ".so.");
+	bool other = false;
+
+	for (size_t i = 0; so && i < rd_fact_count(libraries); i++) {
+		const char *name = rd_fact_get_str(rd_fact_at(libraries, i), "soname");
+
+		if (rd_streq(name, soname))
+			return false;
+		other |= strncmp(name, soname, (size_t)(so - soname) + 4) == 0;
+	}
+	return other;
+}
+
+/* Within a major release of ROCm some libraries change their numbers too. */
+static void set_jax_needs(struct rd_probe_ctx *ctx, struct rd_fact *env, const char *name, const char *version)
+{
+	const struct rd_fact *unresolved = rd_fact_get(env, "jax.unresolved");
+
+	for (size_t i = 0; i < rd_fact_count(unresolved); i++) {
+		const char *soname = rd_fact_str(rd_fact_at(unresolved, i));
+		rd_auto_free char *text = rd_xasprintf("%s %s needs %s", name, version, soname);
+
+		if (!has_another_number(ctx, soname))
+			continue;
+		rd_fact_set_str(env, "rocm_framework_mismatch", text, rd_fact_source(rd_fact_at(unresolved, i)));
+		return;
+	}
+}
+
 static void set_other_frameworks(struct rd_probe_ctx *ctx, struct rd_fact *env)
 {
 	static const char *const needs[] = { "packages", NULL }, *const host[] = { "runtime.rocm", NULL };
@@ -444,8 +477,12 @@ static void set_other_frameworks(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	if (unknown_with(env, "rocm_framework_mismatch", env, needs))
 		return;
 	rocm = *version ? tensorflow_rocm(ctx, version, &exact) : jax_rocm(env, &name, &version);
-	if (!rocm || unknown_with(env, "rocm_framework_mismatch", ctx->facts, host) || host_has(ctx, env, rocm, exact))
+	if (!rocm || unknown_with(env, "rocm_framework_mismatch", ctx->facts, host))
 		return;
+	if (host_has(ctx, env, rocm, exact)) {
+		set_jax_needs(ctx, env, name, version);
+		return;
+	}
 	text = rd_xasprintf("%s %s is built for ROCm %s", name, version, rocm);
 	rd_fact_set_str(env, "rocm_framework_mismatch", text, rd_fact_source(wheels_package(env, name)));
 }

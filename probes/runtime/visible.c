@@ -184,6 +184,26 @@ static void filter_hip(const struct devices *from, const char *value, struct dev
 
 typedef void filter_function(const struct devices *from, const char *value, struct devices *to, struct verdict *verdict);
 
+static bool has_gpu(const struct devices *devices, size_t gpu)
+{
+	for (size_t i = 0; i < devices->n; i++)
+		if (devices->v[i].gpu == gpu)
+			return true;
+	return false;
+}
+
+/* Where some are left, those that are not: programs see a GPU then. */
+static void set_hidden(struct rd_probe_ctx *ctx, struct rd_fact *item, const struct devices *before, const struct devices *left)
+{
+	const struct rd_fact *gpus = rd_fact_get(ctx->facts, "gpus");
+	const char *variable = rd_fact_get_str(item, "variable");
+
+	rd_fact_set_list(item, "hidden_gpus", variable);
+	for (size_t i = 0; i < rd_fact_count(gpus) && left->n; i++)
+		if (has_gpu(before, i) && !has_gpu(left, i))
+			rd_fact_append_str(item, "hidden_gpus", rd_fact_get_str(rd_fact_at(gpus, i), "pci.address"), variable);
+}
+
 /* Returns false where the outcome is not known. */
 static bool apply(struct rd_probe_ctx *ctx, struct devices *devices, const char *variable, const char *value,
                   filter_function *filter)
@@ -202,12 +222,14 @@ static bool apply(struct rd_probe_ctx *ctx, struct devices *devices, const char 
 		rd_fact_set_int(item, "after_count", (int64_t)left.n, variable);
 		rd_fact_set_str(item, "bad_token", verdict.bad_token ? verdict.bad_token : "", variable);
 		rd_fact_set_str(item, "problem", verdict.problem, variable);
+		set_hidden(ctx, item, devices, &left);
 	} else {
 		static const char why[] = "the UUIDs of the GPUs are not known";
 
 		rd_fact_set_unknown_why(item, "after_count", why, variable);
 		rd_fact_set_unknown_why(item, "bad_token", why, variable);
 		rd_fact_set_unknown_why(item, "problem", why, variable);
+		rd_fact_set_unknown_why(item, "hidden_gpus", why, variable);
 	}
 	free(verdict.bad_token);
 	free(devices->v);
@@ -238,14 +260,10 @@ static void set_outcome(struct rd_probe_ctx *ctx, const struct devices *all, con
 		rd_fact_append_str(ctx->facts, "runtime.visible.devices",
 		                   rd_fact_get_str(rd_fact_at(gpus, left->v[i].gpu), "pci.address"), source);
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
-		bool listed = false, visible = false;
-
-		for (size_t k = 0; k < all->n; k++)
-			listed = listed || all->v[k].gpu == i;
-		for (size_t k = 0; k < left->n; k++)
-			visible = visible || left->v[k].gpu == i;
 		/* A GPU that KFD does not have is hidden by no variable. */
-		rd_fact_set_bool(rd_fact_at_mutable(gpus, i), "visible", visible || !listed, source);
+		bool visible = has_gpu(left, i) || !has_gpu(all, i);
+
+		rd_fact_set_bool(rd_fact_at_mutable(gpus, i), "visible", visible, source);
 	}
 }
 
@@ -333,6 +351,8 @@ const struct rd_probe rd_probe_runtime_visible = {
 			{ "runtime.visible.filters[].before_count", RD_INT, "devices before it", FILTERS },
 			{ "runtime.visible.filters[].last_index", RD_INT, "highest index that names a device", FILTERS },
 			{ "runtime.visible.filters[].after_count", RD_INT, "devices that it leaves", FILTERS },
+			{ "runtime.visible.filters[].hidden_gpus[]", RD_STRS, "GPUs that it hides, where it leaves others",
+	                  FILTERS },
 			{ "runtime.visible.filters[].bad_token", RD_STR, "item at which the runtime stops reading", FILTERS },
 			{ "runtime.visible.filters[].problem", RD_STR, "what is wrong with that item", FILTERS },
 			{ 0 },

@@ -631,6 +631,32 @@ static void a_gpu_without_a_kfd_node_is_hidden_by_no_variable(void **state)
 	assert_int_equal(rd_fact_get_int(h->facts, "runtime.visible.hidden_count"), 1);
 }
 
+static void a_list_that_leaves_some_names_those_it_hides(void **state)
+{
+	struct host *h = *state;
+
+	scratch_manifest(h->dir, "'environment': {'ROCR_VISIBLE_DEVICES': '0,2,3', 'HIP_VISIBLE_DEVICES': '0,2,3'}");
+	add_gpus(h, 4);
+	run(h, &rd_probe_runtime_visible);
+	assert_int_equal(count(h, "runtime.visible.filters[0].hidden_gpus"), 1);
+	assert_string_equal(rd_fact_get_str(h->facts, "runtime.visible.filters[0].hidden_gpus[0]"),
+	                    rd_fact_get_str(h->facts, "gpus[1].pci.address"));
+	/* 3 is none of the three that are left: 0 and 2 of these are the first and the last. */
+	assert_int_equal(count(h, "runtime.visible.filters[1].hidden_gpus"), 1);
+	assert_string_equal(rd_fact_get_str(h->facts, "runtime.visible.filters[1].bad_token"), "3");
+}
+
+static void a_list_that_leaves_none_concerns_the_host(void **state)
+{
+	struct host *h = *state;
+
+	scratch_manifest(h->dir, "'environment': {'ROCR_VISIBLE_DEVICES': '7'}");
+	add_gpus(h, 4);
+	run(h, &rd_probe_runtime_visible);
+	assert_int_equal(rd_fact_get_int(h->facts, "runtime.visible.filters[0].after_count"), 0);
+	assert_int_equal(count(h, "runtime.visible.filters[0].hidden_gpus"), 0);
+}
+
 static void packages_of_two_releases_in_one_root_are_named(void **state)
 {
 	struct host *h = *state;
@@ -726,6 +752,8 @@ int main(void)
 		T(the_cards_are_named_so_that_only_they_are_left),
 		T(masks_compose_as_the_runtimes_compose_them),
 		T(a_gpu_without_a_kfd_node_is_hidden_by_no_variable),
+		T(a_list_that_leaves_some_names_those_it_hides),
+		T(a_list_that_leaves_none_concerns_the_host),
 		T(packages_of_two_releases_in_one_root_are_named),
 		T(the_newest_gcc_counts_even_without_headers),
 	};

@@ -1,0 +1,143 @@
+/* What JAX's plugin for ROCm would not find: it brings no ROCm and opens that of the host. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rocm-doctor/error.h"
+#include "rocm-doctor/loader.h"
+#include "rocm-doctor/probe.h"
+#include "rocm-doctor/pyload.h"
+#include "rocm-doctor/sysroot.h"
+#include "util/str.h"
+#include "util/strv.h"
+#include "util/xalloc.h"
+
+static bool has_plugin(const struct rd_fact *env)
+{
+	const struct rd_fact *packages = rd_fact_get(env, "packages");
+
+	for (size_t i = 0; i < rd_fact_count(packages); i++)
+		if (rd_str_has_prefix(rd_fact_name(rd_fact_at(packages, i)), "jax-rocm"))
+			return true;
+	return false;
+}
+
+/* Caller frees; NULL for none. */
+static char *find_plugin(struct rd_probe_ctx *ctx, const struct rd_fact *env)
+{
+	const struct rd_fact *paths = rd_fact_get(env, "paths");
+
+	for (size_t i = 0; i < rd_fact_count(paths); i++) {
+		rd_auto_free char *pattern =
+			rd_xasprintf("%s/jax_plugins/xla_rocm*/xla_rocm_plugin.so", rd_fact_str(rd_fact_at(paths, i)));
+		rd_auto_strv struct rd_strv found = RD_STRV_INIT;
+
+		if (rd_sysroot_glob(ctx->sysroot, &found, pattern) >= 0 && found.n)
+			return rd_xstrdup(found.v[0]);
+	}
+	return NULL;
+}
+
+/* The root of ROCm that a file lies in; NULL for none. */
+static const char *root_of(struct rd_probe_ctx *ctx, const char *file)
+{
+	const struct rd_fact *roots = rd_fact_get(ctx->facts, "runtime.rocm");
+
+	for (size_t i = 0; i < rd_fact_count(roots); i++) {
+		const char *root = rd_fact_get_str(rd_fact_at(roots, i), "root");
+		size_t n = strlen(root);
+
+		if (n && !rd_streq(root, "/usr") && strncmp(file, root, n) == 0 && file[n] == '/')
+			return root;
+	}
+	return NULL;
+}
+
+/* A library of the host's ROCm that lacks one of the system's is a fault of the host, whoever loads it. */
+static void note_host(struct rd_probe_ctx *ctx, const char *file, const char *root, const char *name)
+{
+	struct rd_fact *item, *list = rd_fact_get_mutable(ctx->facts, "runtime.unresolved");
+
+	for (size_t i = 0; i < rd_fact_count(list); i++)
+		if (rd_streq(rd_fact_get_str(rd_fact_at(list, i), "file"), file))
+			return;
+	item = rd_fact_append(ctx->facts, "runtime.unresolved", file);
+	rd_fact_set_str(item, "file", file, file);
+	rd_fact_set_str(item, "root", root, file);
+	rd_fact_append_str(item, "names", name, file);
+}
+
+static void note(struct rd_probe_ctx *ctx, struct rd_fact *env, const struct rd_loader *l, const struct rd_load_need *need)
+{
+	rd_auto_free char *real = NULL;
+	const char *root;
+
+	if (rd_sysroot_realpath(ctx->sysroot, &real, rd_loader_object(l, need->from)->path) < 0)
+		return;
+	root = root_of(ctx, real);
+	if (root)
+		note_host(ctx, real, root, need->name);
+	else
+		rd_fact_append_str(env, "jax.unresolved", need->name, real);
+}
+
+static void look_at(struct rd_probe_ctx *ctx, struct rd_fact *env, const char *plugin)
+{
+	struct rd_error err = RD_ERROR_INIT;
+	struct rd_loader_env variables;
+	struct rd_loader *l;
+	int unknown = 0;
+
+	rd_loader_env_read(ctx->sysroot, &variables);
+	if (rd_loader_start(ctx->sysroot, &variables, plugin, &l, &err) < 0) {
+		rd_fact_set_unknown_why(env, "jax.unresolved", err.message, plugin);
+		rd_error_clear(&err);
+		return;
+	}
+	/* A tree without a C library is a part of a host. */
+	if (rd_loader_find(l, "libc") == RD_LOADER_NONE)
+		unknown = -ENODATA;
+	for (size_t i = 0; i < rd_loader_needs(l) && !unknown; i++)
+		unknown = rd_loader_need(l, i)->unknown;
+	if (unknown)
+		rd_fact_set_unknown(env, "jax.unresolved", unknown, plugin);
+	else
+		rd_fact_set_list(env, "jax.unresolved", plugin);
+	for (size_t i = 0; i < rd_loader_needs(l) && !unknown; i++)
+		if (rd_loader_need(l, i)->object == RD_LOADER_NONE && !rd_loader_need(l, i)->optional)
+			note(ctx, env, l, rd_loader_need(l, i));
+	rd_loader_free(l);
+}
+
+static int run(struct rd_probe_ctx *ctx)
+{
+	struct rd_fact *list = rd_fact_get_mutable(ctx->facts, "python");
+
+	for (size_t i = 0; i < rd_fact_count(list); i++) {
+		struct rd_fact *env = rd_fact_at_mutable(list, i);
+		bool used =
+			rd_fact_get_bool(env, "active") || rd_fact_get_bool(env, "asked") || rd_fact_get_bool(env, "service");
+		rd_auto_free char *plugin = used && has_plugin(env) ? find_plugin(ctx, env) : NULL;
+
+		if (plugin)
+			look_at(ctx, env, plugin);
+	}
+	if (rd_fact_count(rd_fact_get(ctx->facts, "runtime.unresolved")))
+		rd_fact_sort(rd_fact_get_mutable(ctx->facts, "runtime.unresolved"), "file");
+	return 0;
+}
+
+const struct rd_probe rd_probe_framework_jax = {
+	.name = "framework/jax",
+	.layer = RD_LAYER_FRAMEWORK,
+	.after = "framework/torch",
+	.summary = "what JAX's plugin would not find",
+	.facts =
+		(const struct rd_fact_decl[]){
+			{ "python[].jax.unresolved[]", RD_STRS, "libraries that the plugin for ROCm needs and would not find",
+	                  "jax_plugins/xla_rocm*/xla_rocm_plugin.so" },
+			{ 0 },
+		},
+	.run = run,
+};

@@ -366,6 +366,7 @@ static bool took_effect(struct rd_transaction *tx, const struct rd_tx_effect *e)
 	return !wanted;
 }
 
+/* 0; 1 where there was nothing to take back. */
 static int undo_effect(struct rd_transaction *tx, size_t n, struct rd_error *err)
 {
 	const struct rd_tx_effect *e = &tx->effects[n];
@@ -379,9 +380,9 @@ static int undo_effect(struct rd_transaction *tx, size_t n, struct rd_error *err
 	case RD_EFFECT_VALUE:
 		return rd_edit_value(tx->sysroot, f->path, f->before, err);
 	case RD_EFFECT_RUN:
-		return took_effect(tx, e) ? run_program(tx, n, true, err) : 0;
+		return took_effect(tx, e) ? run_program(tx, n, true, err) : 1;
 	default:
-		return 0;
+		return 1;
 	}
 }
 
@@ -493,8 +494,8 @@ static void take_back(struct rd_transaction *tx, size_t n, struct rolling *rolli
 	}
 	logged = rd_tx_log(tx, &of_log, "undoing %zu", n);
 	r = undo_effect(tx, n, &below);
-	if (r == 0) {
-		if (e->effect->kind != RD_EFFECT_REFRESH)
+	if (r >= 0) {
+		if (r == 0)
 			add_to(&rolling->back, ", ", name);
 		e->progress = RD_UNDONE;
 		if (logged == 0)
@@ -503,6 +504,11 @@ static void take_back(struct rd_transaction *tx, size_t n, struct rolling *rolli
 		note_left(rolling, &below, r);
 		if (rd_effect_is_file(e->effect) && e->is_first && e->before.content)
 			rd_strbuf_addf(&rolling->left, " (the original is %s/before/%zu)", tx->path, n);
+		if (e->effect->undo) {
+			rd_auto_free char *command = command_line(e->effect->undo);
+
+			rd_strbuf_addf(&rolling->left, " (what is left to run: %s)", command);
+		}
 	}
 	if (logged < 0)
 		note_left(rolling, &of_log, logged);

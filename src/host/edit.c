@@ -423,12 +423,13 @@ static int check_folder(int dir, const char *path, struct rd_error *err)
 {
 	rd_auto_free char *folder = rd_xstrndup(path, (size_t)(strrchr(path, '/') - path));
 	struct statvfs vfs;
+	int r = check_attributes(dir, ".", *folder ? folder : "/", err);
 
-	if (fstatvfs(dir, &vfs) == 0 && vfs.f_flag & ST_RDONLY)
-		return fail(err, -EROFS, "cannot write", path);
-	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return fail(err, -errno, "cannot write", path);
-	return check_attributes(dir, ".", *folder ? folder : "/", err);
+	if (r == 0 && fstatvfs(dir, &vfs) == 0 && vfs.f_flag & ST_RDONLY)
+		r = fail(err, -EROFS, "cannot write", path);
+	if (r == 0 && faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		r = fail(err, -errno, "cannot write", path);
+	return r;
 }
 
 int rd_edit_check(struct rd_sysroot *sr, const char *path, bool value, struct rd_error *err)

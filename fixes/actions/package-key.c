@@ -16,11 +16,18 @@
 #include "rocm-doctor/sysroot.h"
 #include "util/str.h"
 
-/* Source: ROCm/ROCm issue 854, and the fingerprint that apt names in its messages on repo.radeon.com. */
+/*
+ * Sources: ROCm/ROCm issue 854, and the fingerprint that apt names in its messages on repo.radeon.com; for the repositories
+ * from 7.14 on, the fingerprint that AMD's own packaging scripts hold the key against (ROCm/TheRock, repository packages).
+ */
 static const struct {
 	const char *host, *url, *fingerprint;
 } keys[] = {
 	{ "https://repo.radeon.com/", "https://repo.radeon.com/rocm/rocm.gpg.key", "CA8BB4727A47B4D09B4EE8969386B48A1A693C5C" },
+	{ "https://repo.amd.com/rocm/", "https://repo.amd.com/rocm/packages-multi-arch/gpg/rocm.gpg",
+	  "D0F004A0025A1145C7807FCD0701EAC4D5E02107" },
+	{ "https://stable.repo.amd.com/rocm/", "https://stable.repo.amd.com/rocm/gpg/packages.gpg",
+	  "D0F004A0025A1145C7807FCD0701EAC4D5E02107" },
 };
 
 #define WORK "/etc/apt/keyrings/.rocm-doctor"

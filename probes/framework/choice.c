@@ -302,9 +302,14 @@ static void set_vllm(const struct choice *c)
 {
 	struct rd_fact *list = rd_fact_get_mutable(c->ctx->facts, "engines.vllm");
 	const cJSON *row = vllm_row(c->ctx);
-	rd_auto_free char *words = rd_xasprintf("vllm==%s", wheels_field(row, "version"));
-	rd_auto_free char *limits = limits_of(row);
-	bool suits = row && fits(c, row);
+	rd_auto_free char *words = NULL, *limits = NULL;
+	bool suits;
+
+	if (!rd_fact_count(list))
+		return;
+	words = rd_xasprintf("vllm==%s", wheels_field(row, "version"));
+	limits = limits_of(row);
+	suits = row && fits(c, row);
 
 	for (size_t i = 0; i < rd_fact_count(list); i++) {
 		struct rd_fact *vllm = rd_fact_at_mutable(list, i);

@@ -13,6 +13,8 @@
 #include "rocm-doctor/probe.h"
 #include "util/cleanup.h"
 #include "util/str.h"
+#include "util/strbuf.h"
+#include "util/strv.h"
 #include "util/version.h"
 #include "util/xalloc.h"
 
@@ -75,16 +77,46 @@ static bool has(const cJSON *list, const char *text)
 	return false;
 }
 
+/* Packages of the newer layout are one a GPU: each has to be among them. */
+static bool has_package_for_all(const struct rd_fact *gpus, const cJSON *core)
+{
+	const cJSON *gfx = cJSON_GetObjectItemCaseSensitive(core, "gfx");
+
+	for (size_t i = 0; i < rd_fact_count(gpus); i++)
+		if (!has(gfx, rd_fact_get_str(rd_fact_at(gpus, i), "gfx")))
+			return false;
+	return rd_fact_count(gpus) > 0;
+}
+
 /* Does a release of the table go with this host? A driver of the kernel's own is judged by other rules. */
 static bool goes_with(const struct rd_fact *facts, const cJSON *row)
 {
 	const cJSON *systems = cJSON_GetObjectItemCaseSensitive(row, "systems");
+	const cJSON *core = cJSON_GetObjectItemCaseSensitive(row, "core"), *core_systems;
 	const char *driver = rd_fact_get_str(facts, "kernel.amdgpu.driver");
+	const char *system = rd_fact_get_str(facts, "host.os.version_id");
 
-	return *text_of(row, "build") && rd_streq(text_of(row, "stream"), "legacy") &&
-	       has(cJSON_GetObjectItemCaseSensitive(systems, "ubuntu"), rd_fact_get_str(facts, "host.os.version_id")) &&
+	core_systems = core ? cJSON_GetObjectItemCaseSensitive(core, "systems") : NULL;
+	if (core ? !has(core_systems, system) || !has_package_for_all(rd_fact_get(facts, "gpus"), core)
+	         : !*text_of(row, "build") || !rd_streq(text_of(row, "stream"), "legacy"))
+		return false;
+	return has(cJSON_GetObjectItemCaseSensitive(systems, "ubuntu"), system) &&
 	       (!*driver || has(cJSON_GetObjectItemCaseSensitive(row, "drivers"), driver)) &&
 	       has_code_for_all(rd_fact_get(facts, "gpus"), text_of(row, "version"));
+}
+
+/*
+ * The newest of the older layout, whose repositories stay as they are, a release each; where none goes with this host, of the
+ * newer layout, whose repository moves on.
+ */
+static bool is_better(const cJSON *row, const cJSON *best)
+{
+	const cJSON *a = cJSON_GetObjectItemCaseSensitive(row, "core"),
+		    *b = best ? cJSON_GetObjectItemCaseSensitive(best, "core") : NULL;
+
+	if (!best || !a != !b)
+		return !best || !a;
+	return rd_version_compare(text_of(row, "version"), text_of(best, "version"), RD_VERSION_ROCM) > 0;
 }
 
 static bool has_source_of_amd(const struct rd_fact *list)
@@ -99,28 +131,66 @@ static bool has_source_of_amd(const struct rd_fact *list)
 	return false;
 }
 
+static void set_texts(struct rd_fact *facts, const char *packages, const char *version, const char *uri, const char *suite,
+                      const char *keyring)
+{
+	const char *const texts[][2] = { { "runtime.wanted.packages", packages },
+		                         { "runtime.wanted.version", version },
+		                         { "runtime.wanted.uri", uri },
+		                         { "runtime.wanted.suite", suite },
+		                         { "runtime.wanted.keyring", keyring } };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(texts); i++)
+		rd_fact_set_str(facts, texts[i][0], texts[i][1], "table releases");
+}
+
+static void set_classic(struct rd_fact *facts, const cJSON *row)
+{
+	rd_auto_free char *version = rd_xasprintf("%s~%s", text_of(row, "build"), rd_fact_get_str(facts, "host.os.version_id"));
+	rd_auto_free char *uri = rd_xasprintf("https://repo.radeon.com/rocm/apt/%s", text_of(row, "folder"));
+
+	set_texts(facts, "rocm", version, uri, rd_fact_get_str(facts, "host.os.codename"), "/etc/apt/keyrings/rocm.gpg");
+}
+
+/* amdrocm10.0-gfx942 for each kind of GPU. */
+static void set_core(struct rd_fact *facts, const cJSON *row, const cJSON *core)
+{
+	const char *release = text_of(row, "version"), *system = rd_fact_get_str(facts, "host.os.version_id");
+	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
+	rd_auto_strbuf struct rd_strbuf packages = RD_STRBUF_INIT;
+	rd_auto_strv struct rd_strv gfx = RD_STRV_INIT;
+	rd_auto_free char *uri = rd_xasprintf("%s%.*s%s/", text_of(core, "uri"), (int)strcspn(system, "."), system,
+	                                      system + strcspn(system, ".") + (strchr(system, '.') != NULL));
+
+	for (size_t i = 0; i < rd_fact_count(gpus); i++)
+		rd_strv_push_unique(&gfx, rd_fact_get_str(rd_fact_at(gpus, i), "gfx"));
+	for (size_t i = 0; i < gfx.n; i++)
+		rd_strbuf_addf(&packages, "%samdrocm%.*s-%s", i ? ", " : "", (int)(strrchr(release, '.') - release), release,
+		               gfx.v[i]);
+	set_texts(facts, packages.buf, text_of(core, "build"), uri, "stable", "/etc/apt/keyrings/amdrocm.gpg");
+}
+
 static void set_wanted(struct rd_probe_ctx *ctx)
 {
 	const cJSON *table = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, "releases") : NULL, *row, *best = NULL;
 	const struct rd_fact *facts = ctx->facts;
-	rd_auto_free char *version = NULL, *uri = NULL;
+	const cJSON *core;
 
 	if (!rd_streq(rd_fact_get_str(facts, "host.os.id"), "ubuntu") ||
 	    !rd_streq(rd_fact_get_str(facts, "host.kernel.machine"), "x86_64") ||
 	    has_source_of_amd(rd_fact_get(facts, sources)))
 		return;
 	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(table, "releases"))
-		if (goes_with(facts, row) &&
-		    (!best || rd_version_compare(text_of(row, "version"), text_of(best, "version"), RD_VERSION_ROCM) > 0))
+		if (goes_with(facts, row) && is_better(row, best))
 			best = row;
-	if (!best)
-		return;
-	version = rd_xasprintf("%s~%s", text_of(best, "build"), rd_fact_get_str(facts, "host.os.version_id"));
-	uri = rd_xasprintf("https://repo.radeon.com/rocm/apt/%s", text_of(best, "folder"));
-	rd_fact_set_str(ctx->facts, "runtime.wanted.release", text_of(best, "version"), "table releases");
-	rd_fact_set_str(ctx->facts, "runtime.wanted.version", version, "table releases");
-	rd_fact_set_str(ctx->facts, "runtime.wanted.uri", uri, "table releases");
-	rd_fact_set_str(ctx->facts, "runtime.wanted.suite", rd_fact_get_str(facts, "host.os.codename"), "/etc/os-release");
+	if (best) {
+		rd_fact_set_str(ctx->facts, "runtime.wanted.release", text_of(best, "version"), "table releases");
+		core = cJSON_GetObjectItemCaseSensitive(best, "core");
+		if (core)
+			set_core(ctx->facts, best, core);
+		else
+			set_classic(ctx->facts, best);
+	}
 }
 
 static int run(struct rd_probe_ctx *ctx)
@@ -152,9 +222,11 @@ const struct rd_probe rd_probe_runtime_wanted = {
 			{ "runtime.wanted.release", RD_STR,
 	                  "ROCm release to install where AMD's repository is not set up; empty: none can be named",
 	                  "table releases", RD_VERSION_ROCM },
-			{ "runtime.wanted.version", RD_STR, "version of its package rocm", "table releases" },
+			{ "runtime.wanted.packages", RD_STR, "its packages for these GPUs", "table releases" },
+			{ "runtime.wanted.version", RD_STR, "their version", "table releases" },
 			{ "runtime.wanted.uri", RD_STR, "repository that has it", "table releases" },
 			{ "runtime.wanted.suite", RD_STR, "suite for this system", "/etc/os-release" },
+			{ "runtime.wanted.keyring", RD_STR, "keyring for its source", "table releases" },
 			{ 0 },
 		},
 	.run = run,

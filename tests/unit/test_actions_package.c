@@ -300,7 +300,7 @@ static void a_source_is_switched_off_in_either_form(void **state)
 {
 	const struct world *w = *state;
 	rd_auto_free char *line = rd_xasprintf(ONE_LINE, "noble"), *stanza = rd_xasprintf(STANZA, "noble");
-	rd_auto_free char *one = NULL, *two = NULL, *other = NULL;
+	rd_auto_free char *one = NULL, *two = NULL, *other = NULL, *retired = NULL;
 
 	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.list", line);
 	tree_file(&w->tree, "etc/apt/sources.list.d/rocm.sources", stanza);
@@ -310,6 +310,9 @@ static void a_source_is_switched_off_in_either_form(void **state)
 	two = lowered(w, "package.source-disable",
 	              ARGS("file", "/etc/apt/sources.list.d/rocm.sources", "product", "rocm", "release", "6.4.3"));
 	assert_non_null(strstr(two, "Types: deb\nEnabled: no\nURIs:"));
+	retired = lowered(w, "package.source-retire",
+	                  ARGS("file", "/etc/apt/sources.list.d/rocm.list", "uri", "https://repo.radeon.com/rocm/apt/6.4.3"));
+	assert_string_equal(retired, one);
 	other = lowered(w, "package.source-disable",
 	                ARGS("file", "/etc/apt/sources.list.d/rocm.list", "product", "rocm", "release", "6.4"));
 	assert_string_equal(other, "");
@@ -319,6 +322,8 @@ static void sources_elsewhere_and_words_that_are_none_are_refused(void **state)
 {
 	static const struct row rows[] = {
 		{ "package.source-disable", { "file", "/etc/passwd", "uri", "x" }, "EINVAL" },
+		{ "package.source-retire", { "file", "/etc/passwd", "uri", "x" }, "EINVAL" },
+		{ "package.source-retire", { "file", "/etc/apt/sources.list", "uri", "a b" }, "EINVAL" },
 		{ "package.source-disable", { "file", "/etc/apt/sources.list.d/../../passwd", "uri", "x" }, "EINVAL" },
 		{ "package.source-disable", { "file", "/etc/apt/sources.list.d/a.list", "uri", "a b" }, "EINVAL" },
 		{ "package.source-suite",

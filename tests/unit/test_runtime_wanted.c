@@ -13,7 +13,7 @@
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 
-extern const struct rd_probe rd_probe_runtime_wanted;
+extern const struct rd_probe rd_probe_runtime_driver, rd_probe_runtime_wanted;
 
 static struct rd_knowledge *knowledge;
 
@@ -96,6 +96,138 @@ static void the_newest_release_for_system_driver_and_gpu_is_named_to_the_last_di
 	}
 }
 
+/* One package a kind of GPU, of a repository that has several releases. */
+static void where_the_older_layout_has_none_the_newer_one_is_named(void **state)
+{
+	static const struct {
+		const char *release, *gfx, *other_gfx, *packages, *uri;
+	} rows[] = {
+		{ "26.04", "gfx942", "gfx942", "amdrocm10.0-gfx942",
+		  "https://stable.repo.amd.com/rocm/core/packages/ubuntu2604/" },
+		{ "26.04", "gfx1100", "gfx1201", "amdrocm10.0-gfx1100, amdrocm10.0-gfx1201",
+		  "https://stable.repo.amd.com/rocm/core/packages/ubuntu2604/" },
+		{ "26.04", "gfx1100", "gfx906", "", "" },
+		{ "24.04", "gfx1100", "gfx1201", "rocm", "https://repo.radeon.com/rocm/apt/7.2.4" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rd_fact *facts = host("ubuntu", rows[i].release, "resolute", "", ""), *gpu;
+
+		gpu = rd_fact_append(facts, "gpus", "test");
+		rd_fact_set_bool(gpu, "support.built", true, "test");
+		rd_fact_set_str(gpu, "gfx", rows[i].other_gfx, "test");
+		rd_fact_set_str(rd_fact_at_mutable(rd_fact_get_mutable(facts, "gpus"), 0), "gfx", rows[i].gfx, "test");
+		run(facts);
+		assert_string_equal(rd_fact_get_str(facts, "runtime.wanted.packages"), rows[i].packages);
+		assert_string_equal(rd_fact_get_str(facts, "runtime.wanted.uri"), rows[i].uri);
+		if (*rows[i].packages && *rows[i].packages == 'a')
+			assert_string_equal(rd_fact_get_str(facts, "runtime.wanted.version"), "10.0.0-4");
+		rd_fact_free(facts);
+	}
+}
+
+/* ------------------------------------------------------------ the driver */
+
+static struct rd_fact *host_with_driver(const char *system, const char *kernel, const char *rocm, const char *package)
+{
+	struct rd_fact *facts = host("ubuntu", system, "noble", "", "");
+
+	rd_fact_set_str(facts, "host.kernel.release", kernel, "test");
+	rd_fact_set_str(facts, "runtime.release", rocm, "test");
+	rd_fact_set_bool(facts, "kernel.driver_package.installed", *package, "test");
+	rd_fact_set_str(facts, "kernel.driver_package.version", package, "test");
+	return facts;
+}
+
+static void run_driver(struct rd_fact *facts)
+{
+	static const struct rd_probe_options options;
+	struct rd_probe_ctx ctx = { .facts = facts, .knowledge = knowledge, .options = &options };
+
+	assert_int_equal(rd_probe_run_ctx(&rd_probe_runtime_driver, &ctx), 0);
+}
+
+/* Of the series that came with the ROCm in use; of a later one only where the kernel wants it. */
+static void a_driver_is_for_the_kernel_and_the_rocm_in_use(void **state)
+{
+	static const char old[] = "1:6.8.5.60200-2009582.24.04";
+	static const struct {
+		const char *system, *kernel, *rocm, *package, *version;
+	} rows[] = {
+		{ "24.04", "6.8.0-60-generic", "6.4.1", old, "1:6.12.12.60404-2202139.24.04" },
+		{ "22.04", "6.8.0-60-generic", "6.4.1", "1:6.8.5.60200-2009582.22.04", "1:6.12.12.60404-2202139.22.04" },
+		{ "24.04", "6.14.0-24-generic", "6.4.1", "1:6.12.12.60401-2164967.24.04", "1:6.14.14.30100200-2226257.24.04" },
+		{ "24.04", "6.17.0-8-generic", "6.4.1", "1:6.12.12.60401-2164967.24.04", "1:6.16.6.30200100-2255209.24.04" },
+		{ "24.04", "6.8.0-60-generic", "7.2.4", old, "1:6.16.13.30300400-2341068.24.04" },
+		{ "24.04", "6.8.0-60-generic", "10.0.0", old, "1:7.1.3.31500000-2390945.24.04" },
+		/* Without ROCm the newest there is. */
+		{ "24.04", "6.8.0-60-generic", "", old, "1:7.1.3.31500000-2390945.24.04" },
+		/* It is there already, nothing newer goes with this ROCm, the kernel is too new, the system is not on record. */
+		{ "24.04", "6.8.0-60-generic", "6.2.0", "1:6.14.14.30100200-2226257.24.04", "" },
+		{ "24.04", "7.2.0-1-generic", "7.2.4", old, "" },
+		{ "26.04", "7.0.0-10-generic", "10.0.0", old, "" },
+		{ "24.04", "6.8.0-60-generic", "9.9.9", old, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rd_fact *facts = host_with_driver(rows[i].system, rows[i].kernel, rows[i].rocm, rows[i].package);
+
+		run_driver(facts);
+		assert_string_equal(rd_fact_get_str(facts, "runtime.wanted_driver.version"), rows[i].version);
+		assert_int_equal(!*rd_fact_get_str(facts, "runtime.wanted_driver.refusal"), *rows[i].version != '\0');
+		rd_fact_free(facts);
+	}
+}
+
+static void a_source_of_another_driver_is_to_be_replaced_and_two_are_left_to_a_person(void **state)
+{
+	struct rd_fact *facts = host_with_driver("24.04", "6.8.0-60-generic", "7.2.4", ""), *source;
+
+	(void)state;
+	run_driver(facts);
+	assert_string_equal(rd_fact_get_str(facts, "runtime.wanted_driver.source"), "none");
+	assert_string_equal(rd_fact_get_str(facts, "runtime.wanted_driver.keyring"), "/etc/apt/keyrings/rocm.gpg");
+	source = rd_fact_append(facts, "runtime.apt.sources", "test");
+	rd_fact_set_bool(source, "enabled", true, "test");
+	rd_fact_set_str(source, "vendor", "amd", "test");
+	rd_fact_set_str(source, "product", "amdgpu", "test");
+	rd_fact_set_str(source, "uri", "https://repo.radeon.com/amdgpu/30.10/ubuntu", "test");
+	rd_fact_set_str(source, "file", "/etc/apt/sources.list.d/amdgpu.list", "test");
+	rd_fact_set_str(source, "signed_by", "/usr/share/keyrings/amd.gpg", "test");
+	run_driver(facts);
+	assert_string_equal(rd_fact_get_str(facts, "runtime.wanted_driver.source"), "other");
+	assert_string_equal(rd_fact_get_str(facts, "runtime.wanted_driver.keyring"), "/usr/share/keyrings/amd.gpg");
+	rd_fact_set_str(source, "uri", "https://repo.radeon.com/amdgpu/30.30.4/ubuntu", "test");
+	run_driver(facts);
+	assert_string_equal(rd_fact_get_str(facts, "runtime.wanted_driver.source"), "there");
+	source = rd_fact_append(facts, "runtime.apt.sources", "test");
+	rd_fact_set_bool(source, "enabled", true, "test");
+	rd_fact_set_str(source, "vendor", "amd", "test");
+	rd_fact_set_str(source, "product", "amdgpu", "test");
+	run_driver(facts);
+	assert_string_equal(rd_fact_get_str(facts, "runtime.wanted_driver.refusal"),
+	                    "several sources of AMD's driver are switched on: keep one of them");
+	rd_fact_free(facts);
+}
+
+static void a_new_driver_of_dkms_is_no_step_under_secure_boot(void **state)
+{
+	struct rd_fact *without = host_with_driver("24.04", "6.8.0-60-generic", "7.2.4", "");
+	struct rd_fact *with = host_with_driver("24.04", "6.8.0-60-generic", "7.2.4", "1:6.8.5.60200-2009582.24.04");
+
+	(void)state;
+	rd_fact_set_bool(without, "host.secure_boot", true, "test");
+	rd_fact_set_bool(with, "host.secure_boot", true, "test");
+	run_driver(without);
+	run_driver(with);
+	assert_string_equal(rd_fact_get_str(without, "runtime.wanted_driver.version"), "");
+	assert_string_equal(rd_fact_get_str(with, "runtime.wanted_driver.version"), "1:6.16.13.30300400-2341068.24.04");
+	rd_fact_free(without);
+	rd_fact_free(with);
+}
+
 static void a_source_that_is_there_is_the_one_to_install_from(void **state)
 {
 	struct rd_fact *facts = host("ubuntu", "24.04", "noble", "", "");
@@ -139,6 +271,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_newest_release_for_system_driver_and_gpu_is_named_to_the_last_digit),
+		cmocka_unit_test(where_the_older_layout_has_none_the_newer_one_is_named),
+		cmocka_unit_test(a_driver_is_for_the_kernel_and_the_rocm_in_use),
+		cmocka_unit_test(a_source_of_another_driver_is_to_be_replaced_and_two_are_left_to_a_person),
+		cmocka_unit_test(a_new_driver_of_dkms_is_no_step_under_secure_boot),
 		cmocka_unit_test(a_source_that_is_there_is_the_one_to_install_from),
 		cmocka_unit_test(two_releases_and_one_without_code_for_the_gpu_name_none),
 		cmocka_unit_test(sources_that_cannot_be_read_leave_it_open),

@@ -1,5 +1,7 @@
 """The amdgpu driver by the version of its module: what it belongs to, the newest ROCm and kernel it goes with, known faults."""
 
+import re
+
 # The newest kernel series a module is built for: AMD's operating system tables, and builds that public logs show to work.
 # Above it AMD has not built it, and reports show that the build mostly fails.
 KERNEL_MAX = {
@@ -22,6 +24,44 @@ KNOWN_BAD = [
      "effect": "virtual functions of MI325X under KVM do not work", "fixed": "driver 30.20.1", "confidence": "high",
      "source": "compatibility matrix of ROCm 7.2"},
 ]
+
+
+def release_of(code):
+    """The driver's own number in its package's version: 30300300 -> 30.30.3, 60403 -> 6.4.3."""
+    if len(code) == 8:
+        parts = [code[:2], code[2:4], code[4:6]]
+    else:
+        parts = [code[:-4], code[-4:-2], code[-2:]]
+    return [int(part) for part in parts]
+
+
+def packages(driver):
+    """
+    Versions of amdgpu-dkms that are known to the last digit. That of a system has its release behind: 1:...-2327507.24.04. For
+    Ubuntu 26.04 the builds have numbers of their own, and none is on record.
+    """
+    rows = {}
+    for record in driver["drivers"]:
+        seen = [record.get("package_version_example"), *record.get("package_versions_seen", [])]
+        if record["confidence"] == "low" or "preview" in record["naming"] or record["driver_version"].startswith("5."):
+            continue
+        for version in filter(None, seen):
+            match = re.fullmatch(r"(?:1:)?(\d+\.\d+\.\d+)\.(\d{5,8})-(\d+)(?:\.2[24]\.04)?", version)
+            if not match:
+                continue
+            module, code, number = match.groups()
+            release = release_of(code)
+            name = ".".join(map(str, release))
+            rows[name] = {"driver": name, "module": module, "version": f"1:{module}.{code}-{number}",
+                          "folder": name.removesuffix(".0"), "systems": ["22.04", "24.04"],
+                          "kernel_max": KERNEL_MAX.get(module, ""), "pairs_with": record.get("pairs_with_rocm", ""),
+                          "confidence": record["confidence"], "source": source_of(record)}
+    return sorted(rows.values(), key=lambda row: [int(part) for part in row["driver"].split(".")])
+
+
+def source_of(record):
+    source = record["source"]
+    return source if isinstance(source, str) else source[-1]
 
 
 def order(release):
@@ -47,5 +87,5 @@ def table(facts):
         if module in KERNEL_MAX:
             row["kernel_max"] = KERNEL_MAX[module]
         row["source"] = "AMD's user and kernel space matrix, change logs, public logs"
-    return {"as_of": driver["as_of"], "rocm_newest": "10", "drivers": list(rows.values()), "in_tree": IN_TREE,
-            "known_bad": KNOWN_BAD}
+    return {"as_of": driver["as_of"], "rocm_newest": "10", "drivers": list(rows.values()), "packages": packages(driver),
+            "in_tree": IN_TREE, "known_bad": KNOWN_BAD}

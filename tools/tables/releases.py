@@ -17,6 +17,20 @@ def systems(release):
     return listed
 
 
+# The build behind the release in AMD's packages from 7.14 on, where public pins name it, and the Ubuntus they are for. The
+# repository moves on, but keeps a package name a series (amdrocm10.0-gfx942).
+CORE = {"10.0.0": ("10.0.0-4", ["24.04", "26.04"], "https://stable.repo.amd.com/rocm/core/packages/ubuntu",
+                   "Azure AgentBaker components, public package lists")}
+
+
+def core(release):
+    """What apt needs for a release of the newer layout; nothing for the others."""
+    if release["version"] not in CORE:
+        return {}
+    version, systems, uri, source = CORE[release["version"]]
+    return {"core": {"build": version, "systems": systems, "uri": uri, "gfx": release["official_gfx"], "source": source}}
+
+
 def build(release):
     """The number behind the release in the versions of AMD's packages, the same for every system: 7.2.4.70204-93."""
     if release["apt_version_confidence"] not in ("high", "medium"):
@@ -31,5 +45,5 @@ def table(facts):
                      "systems": systems(release),
                      "drivers": list(dict.fromkeys(series(v) for v in release["compatible_kmd"] or [])),
                      "build": build(release), "folder": release["repo_dir_version"] or "",
-                     "confidence": release["confidence"], "source": release["source"][0]})
+                     **core(release), "confidence": release["confidence"], "source": release["source"][0]})
     return {"as_of": facts["rocm_releases"]["as_of"], "releases": rows}

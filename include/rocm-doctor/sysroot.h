@@ -71,11 +71,21 @@ struct rd_sysroot *rd_sysroot_free(struct rd_sysroot *sr);
 /*
  * rd_sysroot_open_process - a running process (--pid): its mounts, environment, credentials and limits, on this kernel
  *
- * "/proc/self" is the process. Returns 0, -ENOENT for no such process, -EACCES where its root may not be read.
+ * "/proc/self" is the process. What its own /sys and /proc do not have, ours tell; /dev is its own. Users and groups are
+ * numbers as we see them. Returns 0, -ENOENT for no such process, -ESRCH for one that has ended and waits to be collected,
+ * -EINVAL for a thread of the kernel, -EACCES where its root may not be read.
  */
 int rd_sysroot_open_process(unsigned pid, struct rd_sysroot **ret, struct rd_error *err) RD_MUST_CHECK;
 /* The process of such a sysroot, else 0. */
 unsigned rd_sysroot_pid(const struct rd_sysroot *sr);
+/*
+ * rd_sysroot_inner_uid, _gid - the number that files of the root (/etc/passwd) have for a number as we see it
+ *
+ * They differ for a process in a user namespace. False: it has none in there. Any other root gives the number itself.
+ */
+bool rd_sysroot_inner_uid(const struct rd_sysroot *sr, uint32_t uid, uint32_t *ret);
+bool rd_sysroot_inner_gid(const struct rd_sysroot *sr, uint32_t gid, uint32_t *ret);
+bool rd_sysroot_has_inner_ids(const struct rd_sysroot *sr);
 /*
  * rd_container_find - the main process of a container by its name or (the beginning of) its id
  *

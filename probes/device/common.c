@@ -72,7 +72,7 @@ static enum rd_denial why_not(const struct rd_stat *st, const struct rd_acl_entr
 {
 	unsigned own = acl_perms(acl, n, RD_ACL_GROUP_OBJ, st->mode >> 3 & 7) & acl_perms(acl, n, RD_ACL_MASK, 7);
 
-	if (owner_unmapped(st, who) || group_unmapped(st->gid, who))
+	if (owner_unmapped(st, who) || group_unmapped(st->gid, who) || who->group_outside)
 		return RD_ACCESS_DENIED_NAMESPACE;
 	/* Nobody should join group root for this: such a node has the wrong group. */
 	return (own & READ_WRITE) == READ_WRITE && st->gid != 0 ? RD_ACCESS_DENIED_GROUP : RD_ACCESS_DENIED_MODE;
@@ -84,7 +84,8 @@ enum rd_denial rd_device_access(const struct rd_stat *st, const struct rd_acl_en
 	int perms;
 
 	/* The capability counts only over owners and groups that have a number in the namespace (capable_wrt_inode_uidgid). */
-	if (who->overrides_modes && !owner_unmapped(st, who) && !group_unmapped(st->gid, who))
+	if (who->overrides_modes && !owner_unmapped(st, who) && !group_unmapped(st->gid, who) && !who->owner_outside &&
+	    !who->group_outside)
 		return RD_ACCESS_GRANTED;
 	if (who->uid == st->uid && !owner_unmapped(st, who))
 		return granted_or_mode((int)(st->mode >> 6 & 7));

@@ -17,6 +17,8 @@ struct rd_credentials {
 	bool overrides_modes;                /* CAP_DAC_OVERRIDE */
 	bool user_namespace;                 /* the numbers above are those of a user namespace */
 	uint32_t overflow_uid, overflow_gid; /* what an owner without a number in it shows as */
+	/* Of a process that is seen from outside of its namespace, with our numbers: the node's have none in there. */
+	bool owner_outside, group_outside;
 };
 
 enum rd_denial {

@@ -82,7 +82,9 @@ static void judge_init(struct judge *j)
 		.gids = j->gids,
 		.gids_n = user->groups_n + 1,
 		.overrides_modes = rd_fact_get_bool(facts, "host.user.overrides_modes"),
-		.user_namespace = rd_fact_get_bool(facts, "host.user_namespace.active"),
+		/* Of a process in a namespace of its own we have the numbers from outside. */
+		.user_namespace =
+			rd_fact_get_bool(facts, "host.user_namespace.active") && !rd_sysroot_has_inner_ids(j->ctx->sysroot),
 	};
 	rd_device_overflow_ids(j->ctx->sysroot, &j->who.overflow_uid, &j->who.overflow_gid);
 	j->same_user = !rd_fact_is_known(facts, "host.process_uid") ||
@@ -199,6 +201,16 @@ static int try_open(struct judge *j, const struct node *node)
 	return j->same_user ? rd_sysroot_open_node(j->ctx->sysroot, node->path) : -ENODATA;
 }
 
+static enum rd_denial access_of(const struct judge *j, const struct node *node)
+{
+	struct rd_credentials who = j->who;
+	uint32_t id;
+
+	who.owner_outside = !rd_sysroot_inner_uid(j->ctx->sysroot, node->st.uid, &id);
+	who.group_outside = !rd_sysroot_inner_gid(j->ctx->sysroot, node->st.gid, &id);
+	return rd_device_access(&node->st, node->acl, node->acl_n > 0 ? (size_t)node->acl_n : 0, &who);
+}
+
 static void look(struct judge *j, struct node *node)
 {
 	node->open = -ENODATA;
@@ -211,7 +223,7 @@ static void look(struct judge *j, struct node *node)
 		node->open = try_open(j, node);
 	node->denial = RD_ACCESS_UNDECIDED;
 	if (j->known)
-		node->denial = rd_device_access(&node->st, node->acl, node->acl_n > 0 ? (size_t)node->acl_n : 0, &j->who);
+		node->denial = access_of(j, node);
 	/* The numbers do not tell, but opening did. */
 	if (j->known && node->denial == RD_ACCESS_UNDECIDED && node->open != -ENODATA)
 		node->denial = node->open == -EACCES ? RD_ACCESS_DENIED_NAMESPACE : RD_ACCESS_GRANTED;
@@ -238,6 +250,8 @@ static void set_access(struct judge *j, struct rd_fact *at, const struct node *n
 		rd_fact_set_str(at, "open", open_name(node->open), node->path);
 	else if (!node->used)
 		rd_fact_set_unknown_why(at, "open", "not opened: no node of a ROCm GPU", node->path);
+	else if (rd_sysroot_pid(j->ctx->sysroot))
+		rd_fact_set_unknown_why(at, "open", "only the process itself could try", node->path);
 	else if (!j->same_user)
 		rd_fact_set_unknown_why(at, "open", "rocm-doctor runs as another user", node->path);
 	else
@@ -263,7 +277,8 @@ static void set_account(const struct judge *j, struct rd_fact *at, const char *f
 
 static const char *group_name(const struct judge *j, uint32_t gid)
 {
-	return j->accounts ? rd_accounts_group_name(j->accounts, gid) : NULL;
+	return j->accounts && rd_sysroot_inner_gid(j->ctx->sysroot, gid, &gid) ? rd_accounts_group_name(j->accounts, gid)
+	                                                                       : NULL;
 }
 
 static void set_mode(struct rd_fact *at, const struct node *node)
@@ -277,7 +292,9 @@ static void set_mode(struct rd_fact *at, const struct node *node)
 /* The facts that /dev/kfd and every render node have alike. */
 static void set_node(struct judge *j, struct rd_fact *at, const struct node *node)
 {
-	const struct rd_account *owner = j->accounts ? rd_accounts_by_uid(j->accounts, node->st.uid) : NULL;
+	uint32_t uid;
+	bool has_name = j->accounts && rd_sysroot_inner_uid(j->ctx->sysroot, node->st.uid, &uid);
+	const struct rd_account *owner = has_name ? rd_accounts_by_uid(j->accounts, uid) : NULL;
 
 	set_mode(at, node);
 	set_account(j, at, "owner", owner ? owner->name : NULL, "/etc/passwd");

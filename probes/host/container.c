@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rocm-doctor/probe.h"
+#include "rocm-doctor/process.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -20,7 +21,7 @@ struct verdict {
 	const char *kind;
 	char *source;
 	int weight;
-	bool dockerenv, overlay;
+	bool dockerenv, overlay, contained; /* contained: seen from outside, its namespaces are not ours */
 	struct rd_strv signs;
 	int error; /* why a place that would have told could not be read */
 };
@@ -197,6 +198,11 @@ static void conclude(struct rd_fact *facts, struct verdict *v)
 {
 	if (v->dockerenv && (v->overlay || v->weight > 0))
 		add_sign(v, WEAK, "docker", "/.dockerenv and a layered root");
+	else if (v->dockerenv && v->contained)
+		add_sign(v, WEAK, "docker", "/.dockerenv and namespaces of its own");
+	/* Whatever made them: there is nobody inside to ask. */
+	if (v->contained)
+		add_sign(v, WEAK, "other", "process and mount namespaces of its own");
 	rd_strv_sort(&v->signs);
 	rd_fact_set_list(facts, "host.container_signs", "");
 	for (size_t i = 0; i < v->signs.n; i++)
@@ -219,6 +225,7 @@ static int run(struct rd_probe_ctx *ctx)
 	look_at_cgroup(ctx->sysroot, &v, "/proc/self/cgroup");
 	look_at_cgroup(ctx->sysroot, &v, "/proc/1/cgroup");
 	look_at_mounts(ctx->sysroot, &v);
+	v.contained = rd_process_is_contained(ctx->sysroot);
 	conclude(ctx->facts, &v);
 	rd_strv_clear(&v.signs);
 	free(v.source);

@@ -58,7 +58,8 @@ static int compare_groups(const void *a, const void *b)
 	return !x->name - !y->name;
 }
 
-static void set_groups(struct rd_fact *facts, const struct rd_user *user, const struct rd_accounts *accounts)
+static void set_groups(const struct rd_sysroot *sr, struct rd_fact *facts, const struct rd_user *user,
+                       const struct rd_accounts *accounts)
 {
 	rd_auto_free const struct rd_user_group **groups = rd_xcalloc(user->groups_n + 1, sizeof(*groups));
 
@@ -68,11 +69,12 @@ static void set_groups(struct rd_fact *facts, const struct rd_user *user, const 
 	rd_fact_set_list(facts, "host.user.groups", "getgroups");
 	for (size_t i = 0; i < user->groups_n; i++) {
 		const char *name = groups[i]->name;
+		uint32_t inner;
 
 		if (i > 0 && groups[i]->gid == groups[i - 1]->gid)
 			continue;
-		if (!name && accounts)
-			name = rd_accounts_group_name(accounts, groups[i]->gid);
+		if (!name && accounts && rd_sysroot_inner_gid(sr, groups[i]->gid, &inner))
+			name = rd_accounts_group_name(accounts, inner);
 		append_group(facts, "host.user.groups", groups[i]->gid, name, "getgroups");
 	}
 	set_texts(facts, "host.user.groups", "host.user.session_groups", "getgroups");
@@ -104,6 +106,7 @@ static int set_user(struct rd_probe_ctx *ctx)
 	rd_auto(rd_cleanup_accounts) struct rd_accounts *accounts = NULL;
 	const struct rd_user *user;
 	const char *name;
+	uint32_t inner;
 	int r, a;
 
 	r = rd_sysroot_user(ctx->sysroot, &user);
@@ -111,15 +114,18 @@ static int set_user(struct rd_probe_ctx *ctx)
 		return r;
 	a = rd_accounts_read(ctx->sysroot, &accounts);
 	name = user->name;
-	if (!name && accounts && rd_accounts_by_uid(accounts, user->uid))
-		name = rd_accounts_by_uid(accounts, user->uid)->name;
+	if (!name && accounts && rd_sysroot_inner_uid(ctx->sysroot, user->uid, &inner) && rd_accounts_by_uid(accounts, inner))
+		name = rd_accounts_by_uid(accounts, inner)->name;
 	if (name)
 		rd_fact_set_str(ctx->facts, "host.user.name", name, "/etc/passwd");
 	else
 		rd_fact_set_absent(ctx->facts, "host.user.name", "/etc/passwd");
 	rd_fact_set_int(ctx->facts, "host.user.uid", user->uid, "geteuid");
 	rd_fact_set_int(ctx->facts, "host.user.gid", user->gid, "getegid");
-	set_groups(ctx->facts, user, accounts);
+	set_groups(ctx->sysroot, ctx->facts, user, accounts);
+	/* Files of the namespace have its numbers, and all else here has ours. */
+	if (a >= 0 && rd_sysroot_has_inner_ids(ctx->sysroot))
+		a = -ENODATA;
 	if (a < 0)
 		unknown_membership(ctx->facts, a);
 	else if (name)

@@ -11,6 +11,7 @@
 #include "rocm-doctor/agents.h"
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/fatbin.h"
+#include "rocm-doctor/process.h"
 #include "rocm-doctor/report.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
@@ -161,7 +162,8 @@ static bool is_data(const struct rd_fatbin *f)
 	return !(f->kinds & (RD_FATBIN_HOST_ELF | RD_FATBIN_ARCHIVE));
 }
 
-static int look(struct targets *t, const char *path, struct rd_error *err)
+/* @name: what it is called in the answer */
+static int look_at(struct targets *t, const char *path, const char *name, struct rd_error *err)
 {
 	struct rd_fatbin *f;
 	int r = rd_fatbin_read(t->app->sysroot, path, 0, &f, err);
@@ -169,9 +171,14 @@ static int look(struct targets *t, const char *path, struct rd_error *err)
 	if (r < 0)
 		return r;
 	if (rd_fatbin_has_code(f) || t->single)
-		note(t, is_data(f) && !t->single ? folder_entry(t, path) : new_entry(t, path, false), f);
+		note(t, is_data(f) && !t->single ? folder_entry(t, name) : new_entry(t, name, false), f);
 	rd_fatbin_free(f);
 	return 0;
+}
+
+static int look(struct targets *t, const char *path, struct rd_error *err)
+{
+	return look_at(t, path, path, err);
 }
 
 /* Names under which device code lies; programs have none, so what has no dot in it is looked at, too. */
@@ -248,6 +255,53 @@ static int examine(struct targets *t, const char *path)
 		rd_app_fail(t->app, 0, "'%s': %s", path, err.message ? err.message : rd_strerror(r));
 	rd_error_clear(&err);
 	return r < 0 ? RD_EXIT_BROKEN : 0;
+}
+
+/* ------------------------------------------------------------ a running process */
+
+/* The file that is mapped, also where another stands under its name by now. */
+static void look_at_mapped(struct targets *t, const struct rd_mapped *m)
+{
+	struct rd_error err = RD_ERROR_INIT;
+	rd_auto_free char *name = NULL;
+	int r;
+
+	if (m->replaced == 0) {
+		r = look(t, m->path, &err);
+	} else {
+		name = rd_xasprintf("%s%s", m->path, m->replaced == 1 ? " (replaced since)" : "");
+		r = look_at(t, m->itself, name, &err);
+		/* Only root reads what is mapped; of a file that is surely another, nothing is told. */
+		if (r < 0 && m->replaced < 0 && !m->outside) {
+			rd_error_clear(&err);
+			r = look(t, m->path, &err);
+		}
+	}
+	if (r < 0 && r != -ENOEXEC)
+		rd_strv_pushf(&new_entry(t, name ? name : m->path, false)->problems, "%s",
+		              err.message ? err.message : rd_strerror(r));
+	rd_error_clear(&err);
+}
+
+static int compare_mapped(const void *a, const void *b)
+{
+	return strcmp(((const struct rd_mapped *)a)->path, ((const struct rd_mapped *)b)->path);
+}
+
+static int examine_process(struct targets *t)
+{
+	struct rd_mappings mapped = { .v = NULL };
+	int r = rd_process_mapped(t->app->sysroot, &mapped);
+
+	if (r < 0)
+		return rd_app_fail(t->app, RD_EXIT_BROKEN, "cannot tell what process %u has mapped: %s",
+		                   rd_sysroot_pid(t->app->sysroot), r == -ESRCH ? "it has ended" : rd_strerror(r));
+	qsort(mapped.v, mapped.n, sizeof(*mapped.v), compare_mapped);
+	for (size_t i = 0; i < mapped.n; i++)
+		if (i == 0 || !rd_streq(mapped.v[i].path, mapped.v[i - 1].path))
+			look_at_mapped(t, &mapped.v[i]);
+	rd_mappings_release(&mapped);
+	return 0;
 }
 
 /* ------------------------------------------------------------ telling */
@@ -382,20 +436,20 @@ int cmd_targets(struct rd_app *app, int argc, char *argv[])
 	rd_auto_free char *path = NULL;
 	int status;
 
-	if (argc != 1)
+	if (argc > 1 || (!argc && !app->pid && !app->container))
 		return rd_app_fail(app, RD_EXIT_USAGE, "wants one file, folder or environment");
-	path = rd_app_path(app, argv[0]);
+	path = argc ? rd_app_path(app, argv[0]) : NULL;
 	status = app->gfx.n ? ask_for_gfx(&t) : ask_for_host(&t);
 	if (!status && app->gfx.n)
 		status = rd_app_open_root(app);
 	if (!status)
-		status = examine(&t, path);
+		status = path ? examine(&t, path) : examine_process(&t);
 	if (!status && rd_app_wants(app, "json"))
 		print_json(&t);
 	for (size_t i = 0; !status && i < t.entries_n && !rd_app_wants(app, "json"); i++)
 		print_entry(&t, &t.entries[i]);
 	if (!status && !t.entries_n && !rd_app_wants(app, "json"))
-		printf("no device code in %s\n", path);
+		printf("no device code in %s\n", path ? path : "what the process has mapped");
 	if (!status && !judge(&t, !rd_app_wants(app, "json")))
 		status = RD_EXIT_FOUND;
 	release(&t);

@@ -16,7 +16,7 @@ char *rd_app_path(const struct rd_app *app, const char *path)
 	if (*path == '/')
 		return rd_xstrdup(path);
 	/* A relative path is one of the running system; in another root it counts from its top. */
-	if (app->root && !rd_streq(app->root, "/"))
+	if ((app->root && !rd_streq(app->root, "/")) || app->pid || app->container)
 		return rd_xasprintf("/%s", path);
 	if (!getcwd(cwd, sizeof(cwd)))
 		return rd_xasprintf("/%s", path);

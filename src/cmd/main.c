@@ -76,23 +76,25 @@ const struct rd_command rd_commands[] = {
 	},
 	{
 		.name = "why-library",
-		.args = "PATH|ENV [SONAME]",
+		.args = "[PATH|ENV] [SONAME]",
 		.summary = "which copy of a library a program gets, and by which rule of the loader",
 		.details =
 			"Walks the search of glibc's loader for a program, a library or the PyTorch of a Python environment, "
 			"with the libraries that ROCm opens at run time, and runs nothing. With a SONAME every place of the "
-			"search is told.",
+			"search is told. With --pid or --container and no PATH: the process, what it has really mapped, and "
+			"what a new start of it would load.",
 		.probes = true,
 		.formats = "text json",
 		.run = cmd_why_library,
 	},
 	{
 		.name = "targets",
-		.args = "FILE|DIR|ENV",
+		.args = "[FILE|DIR|ENV]",
 		.summary = "which GPUs the device code in a file, folder or environment runs on",
 		.details =
 			"Lists the targets of libraries, code objects, bundles, kpack archives and static libraries, and says "
-			"for each GPU of this host, or each --gfx, whether it can run them. Exit status: 1 where one cannot.",
+			"for each GPU of this host, or each --gfx, whether it can run them. With --pid or --container and no "
+			"FILE: of what the process has really mapped. Exit status: 1 where one cannot.",
 		.probes = true,
 		.options = rd_targets_options,
 		.formats = "text json",

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include <cjson/cJSON.h>
-
+#include "container-internal.h"
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
@@ -17,22 +17,25 @@
 #include "util/strv.h"
 #include "util/xalloc.h"
 
-#define ID_LENGTH 64
-#define STATE_MAX ((size_t)16 << 20)
+#define ID_LENGTH RD_CONTAINER_ID_LENGTH
+#define TEXT_MAX ((size_t)1 << 20)
 
-static char *read_whole(const char *path)
+static char *read_proc(unsigned pid, const char *name)
 {
+	rd_auto_free char *path = rd_xasprintf("/proc/%u/%s", pid, name);
 	rd_auto_fclose FILE *f = fopen(path, "re");
 	struct rd_strbuf sb = RD_STRBUF_INIT;
-	char buf[8192];
+	char buf[4096];
 	size_t n;
 
 	if (!f)
 		return NULL;
-	while ((n = fread(buf, 1, sizeof(buf), f)) > 0 && sb.len < STATE_MAX)
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0 && sb.len < TEXT_MAX)
 		rd_strbuf_addn(&sb, buf, n);
 	return rd_strbuf_detach(&sb);
 }
+
+/* ------------------------------------------------------------ one process */
 
 /* The id of 64 hexadecimal digits in a process's cgroup, "" for none. */
 static void id_in_cgroup(const char *text, char ret[ID_LENGTH + 1])
@@ -50,64 +53,64 @@ static void id_in_cgroup(const char *text, char ret[ID_LENGTH + 1])
 	}
 }
 
-/* docker keeps a folder a container, with its name in a file. */
-static void add_docker_ids(const char *name, struct rd_strv *ret)
+/* Is there a group of that name on the way: ".../lxc.payload.NAME/init.scope"? Engines that go by names have no ids. */
+static bool is_in_group(const char *text, const char *name)
 {
-	static const char folder[] = "/var/lib/docker/containers";
-	const struct dirent *entry;
-	DIR *d = opendir(folder);
+	static const char *const forms[] = { "/lxc.payload.%s", "/lxc/%s", "/machine-%s.scope", "/systemd-nspawn@%s.service" };
 
-	while (d && (entry = readdir(d))) {
-		rd_auto_free char *path = rd_xasprintf("%s/%s/config.v2.json", folder, entry->d_name);
-		rd_auto_free char *text = strlen(entry->d_name) == ID_LENGTH ? read_whole(path) : NULL;
-		cJSON *json = text ? cJSON_Parse(text) : NULL;
-		const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "Name"));
+	for (size_t i = 0; i < RD_ARRAY_SIZE(forms); i++) {
+		const char *mark = strstr(forms[i], "%s"), *at = text;
+		rd_auto_free char *group = rd_xasprintf("%.*s%s%s", (int)(mark - forms[i]), forms[i], name, mark + 2);
 
-		if (own && rd_streq(own + (*own == '/'), name))
-			rd_strv_push_unique(ret, entry->d_name);
-		cJSON_Delete(json);
-	}
-	if (d)
-		closedir(d);
-}
-
-/* podman keeps one list a user. */
-static void add_podman_ids(const char *path, const char *name, struct rd_strv *ret)
-{
-	rd_auto_free char *text = read_whole(path);
-	cJSON *json = text ? cJSON_Parse(text) : NULL;
-	const cJSON *container, *own;
-
-	cJSON_ArrayForEach (container, json) {
-		const char *id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(container, "id"));
-
-		cJSON_ArrayForEach (own, cJSON_GetObjectItemCaseSensitive(container, "names")) {
-			if (id && cJSON_IsString(own) && rd_streq(own->valuestring, name))
-				rd_strv_push_unique(ret, id);
+		while ((at = strstr(at, group))) {
+			at += strlen(group);
+			if (!*at || *at == '/' || *at == '\n')
+				return true;
 		}
 	}
-	cJSON_Delete(json);
-}
-
-static bool is_id(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n >= 8 && n <= ID_LENGTH && strspn(name, "0123456789abcdef") == n;
-}
-
-static bool fits(const struct rd_strv *ids, const char *id)
-{
-	for (size_t i = 0; i < ids->n; i++)
-		if (rd_str_has_prefix(id, ids->v[i]))
-			return true;
 	return false;
 }
 
-/* Its number inside its own namespace is 1. */
-static bool is_first(const char *pid)
+static uint64_t start_of(unsigned pid)
 {
-	rd_auto_free char *path = rd_xasprintf("/proc/%s/status", pid), *text = read_whole(path);
+	rd_auto_free char *text = read_proc(pid, "stat");
+	/* The name may hold anything, brackets too. */
+	const char *at = text ? strrchr(text, ')') : NULL;
+	unsigned long long start;
+
+	if (!at ||
+	    sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) != 1)
+		return 0;
+	return start;
+}
+
+static bool has_own_mounts(unsigned pid)
+{
+	rd_auto_free char *path = rd_xasprintf("/proc/%u/ns/mnt", pid);
+	char theirs[64], ours[64];
+	ssize_t n = readlink(path, theirs, sizeof(theirs)), m = readlink("/proc/self/ns/mnt", ours, sizeof(ours));
+
+	return n > 0 && m > 0 && (n != m || memcmp(theirs, ours, (size_t)n) != 0);
+}
+
+/* Files of an engine that crashed name processes whose numbers others may have by now. */
+static bool is_process_of(const struct rd_container_hint *hint)
+{
+	rd_auto_free char *cgroup = hint->pid ? read_proc(hint->pid, "cgroup") : NULL;
+	char id[ID_LENGTH + 1];
+
+	if (!cgroup)
+		return false;
+	if (hint->start)
+		return start_of(hint->pid) == hint->start;
+	id_in_cgroup(cgroup, id);
+	return *id && strlen(hint->id) == ID_LENGTH ? rd_streq(id, hint->id) : has_own_mounts(hint->pid);
+}
+
+/* Its number inside its own namespace is 1. */
+static bool is_first(unsigned pid)
+{
+	rd_auto_free char *text = read_proc(pid, "status");
 	const char *line = text ? strstr(text, "\nNSpid:") : NULL;
 	size_t n;
 
@@ -118,66 +121,137 @@ static bool is_first(const char *pid)
 	return n >= 2 && line[n - 1] == '1' && isspace((unsigned char)line[n - 2]);
 }
 
-struct found {
-	char id[ID_LENGTH + 1];
+/* ------------------------------------------------------------ all processes */
+
+struct scan {
+	const char *id, *name; /* NULL: not asked for */
 	unsigned pid;
 	bool first, several;
+	char seen[ID_LENGTH + 1]; /* the whole id of the process that was found */
 };
 
-static void look_at(const char *pid, const struct rd_strv *ids, struct found *found)
+static bool fits(const struct scan *scan, const char *cgroup, const char *id)
 {
-	rd_auto_free char *path = rd_xasprintf("/proc/%s/cgroup", pid), *text = read_whole(path);
+	return (scan->id && *id && rd_str_has_prefix(id, scan->id)) || (scan->name && is_in_group(cgroup, scan->name));
+}
+
+/* A container with the host's processes has no process 1 of its own: then the lowest number stands for it. */
+static void look_at(struct scan *scan, unsigned pid)
+{
+	rd_auto_free char *cgroup = read_proc(pid, "cgroup");
 	char id[ID_LENGTH + 1];
-	uint64_t number;
 	bool first;
 
-	id_in_cgroup(text ? text : "", id);
-	if (!*id || !fits(ids, id) || rd_str_to_u64(pid, 10, &number) < 0)
+	id_in_cgroup(cgroup ? cgroup : "", id);
+	if (!cgroup || !fits(scan, cgroup, id))
 		return;
-	if (found->pid && !rd_streq(found->id, id)) {
-		found->several = true;
+	if (scan->pid && scan->id && !rd_streq(scan->seen, id)) {
+		scan->several = true;
 		return;
 	}
+	memcpy(scan->seen, id, sizeof(id));
 	first = is_first(pid);
-	/* A container with the host's processes has no process 1 of its own: then the oldest number stands for it. */
-	if (!found->pid || (first && !found->first) || (first == found->first && number < found->pid)) {
-		found->pid = (unsigned)number;
-		found->first = first;
-		memcpy(found->id, id, sizeof(id));
+	if (!scan->pid || (first && !scan->first) || (first == scan->first && pid < scan->pid)) {
+		scan->pid = pid;
+		scan->first = first;
 	}
+}
+
+/* 0: none. */
+static unsigned scan_processes(const char *id, const char *name, bool *ret_several)
+{
+	struct scan scan = { .id = id, .name = name };
+	const struct dirent *entry;
+	uint64_t pid;
+	DIR *d = opendir("/proc");
+
+	while (d && (entry = readdir(d)))
+		if (isdigit((unsigned char)*entry->d_name) && rd_str_to_u64(entry->d_name, 10, &pid) == 0)
+			look_at(&scan, (unsigned)pid);
+	if (d)
+		closedir(d);
+	*ret_several |= scan.several;
+	return scan.pid;
+}
+
+/* ------------------------------------------------------------ */
+
+struct found {
+	unsigned pid;
+	bool several;
+	struct rd_strbuf words; /* "docker's is process 17, podman's is process 23" */
+};
+
+static void note(struct found *found, const char *engine, unsigned pid)
+{
+	if (!pid || pid == found->pid)
+		return;
+	rd_strbuf_addf(&found->words, "%s%s: process %u", found->pid ? ", " : "", engine, pid);
+	found->several |= found->pid != 0;
+	if (!found->pid)
+		found->pid = pid;
+}
+
+static void resolve(struct found *found, const struct rd_container_hints *hints, bool exact)
+{
+	for (size_t i = 0; i < hints->n; i++) {
+		const struct rd_container_hint *h = &hints->v[i];
+		bool has_id = strlen(h->id) == ID_LENGTH && strspn(h->id, "0123456789abcdef") == ID_LENGTH;
+
+		if (h->exact == exact)
+			note(found, h->engine,
+			     is_process_of(h) ? h->pid
+			     : has_id         ? scan_processes(h->id, NULL, &found->several)
+			                      : 0);
+	}
+}
+
+/* A hexadecimal name may be the beginning of an id of an engine that is not known here. */
+static const char *as_id(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n >= 8 && n <= ID_LENGTH && strspn(name, "0123456789abcdef") == n ? name : NULL;
+}
+
+static int fail(const char *name, const struct rd_container_hints *hints, const struct found *found, struct rd_error *err)
+{
+	const char *unseen = geteuid() == 0 ? "" : " (root sees more)";
+
+	if (found->several)
+		return rd_error_set(err, -EEXIST, "several running containers fit '%s' (%s): take --pid", name,
+		                    found->words.buf);
+	if (hints->n)
+		return rd_error_set(err, -ENOENT, "container '%s' of %s has no running process that can be seen here%s", name,
+		                    hints->v[0].engine, unseen);
+	return rd_error_set(err, -ENOENT,
+	                    "no container is called '%s' in what docker, podman, containerd, runc, crun, lxc and systemd keep "
+	                    "and can be read here%s; its id works too, and --pid with its first process",
+	                    name, unseen);
 }
 
 int rd_container_find(const char *name, unsigned *ret_pid, struct rd_error *err)
 {
-	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
-	const char *home = getenv("HOME");
-	rd_auto_free char *own =
-		rd_xasprintf("%s/.local/share/containers/storage/overlay-containers/containers.json", home ? home : "");
-	struct found found = { .pid = 0 };
-	const struct dirent *entry;
-	DIR *d;
+	struct rd_container_hints hints = { 0 };
+	struct found found = { .words = RD_STRBUF_INIT };
+	int r = 0;
 
-	add_docker_ids(name, &ids);
-	add_podman_ids("/var/lib/containers/storage/overlay-containers/containers.json", name, &ids);
-	add_podman_ids(own, name, &ids);
-	if (is_id(name))
-		rd_strv_push_unique(&ids, name);
-	if (!ids.n)
-		return rd_error_set(err, -ENOENT,
-		                    "no container is called '%s' in what docker and podman keep and can be read here; "
-		                    "its id works too",
-		                    name);
-	d = opendir("/proc");
-	if (!d)
-		return rd_error_set(err, -errno, "cannot list '/proc': %s", rd_strerror(errno));
-	while ((entry = readdir(d)))
-		if (isdigit((unsigned char)*entry->d_name))
-			look_at(entry->d_name, &ids, &found);
-	closedir(d);
-	if (found.several)
-		return rd_error_set(err, -EEXIST, "several running containers fit '%s'", name);
+	/* Not to be part of a path or pattern: no engine has such names. */
+	if (!*name || strspn(name, "/.*?[") == strlen(name))
+		return rd_error_set(err, -ENOENT, "no container is called '%s'", name);
+	rd_container_read_state("", name, &hints);
+	resolve(&found, &hints, true);
 	if (!found.pid)
-		return rd_error_set(err, -ENOENT, "container '%s' has no running process that can be seen here", name);
-	*ret_pid = found.pid;
-	return 0;
+		note(&found, "by its control group", scan_processes(NULL, name, &found.several));
+	if (!found.pid)
+		resolve(&found, &hints, false);
+	if (!found.pid && as_id(name))
+		note(&found, "by its control group", scan_processes(as_id(name), NULL, &found.several));
+	if (!found.pid || found.several)
+		r = fail(name, &hints, &found, err);
+	else
+		*ret_pid = found.pid;
+	rd_container_hints_release(&hints);
+	rd_strbuf_release(&found.words);
+	return r;
 }

@@ -1,18 +1,23 @@
 /*
  * A running process as a root: its mount namespace through /proc/PID/root, its environment, credentials and limits. The kernel
- * and the devices are the host's. Files stay readable when it ends meanwhile; what stands in /proc/PID then is unknown.
+ * is the host's, so what its own /sys and /proc lack ours have; which devices it has its own /dev tells. Files stay readable
+ * when it ends meanwhile; what stands in /proc/PID then is unknown.
  */
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "manifest.h"
 #include "rocm-doctor/error.h"
+#include "rocm-doctor/process.h"
 #include "sysroot-internal.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -131,20 +136,160 @@ int rd_process_open(const struct rd_sysroot *sr, const char *path, int flags)
 	return errno == ENOENT && faccessat(sr->process, "stat", F_OK, 0) < 0 ? -ESRCH : -errno;
 }
 
-static int open_process(struct rd_sysroot *sr, unsigned pid, struct rd_error *err)
+/* Kernel's alone: of another process in /proc, or through a link of its, nothing is taken from outside the root. */
+static bool is_of_the_kernel(const char *path)
 {
-	rd_auto_free char *path = rd_xasprintf("/proc/%u", pid);
+	if (rd_str_has_prefix(path, "/sys") && (!path[4] || path[4] == '/'))
+		return true;
+	if (!rd_str_has_prefix(path, "/proc/") || (path[6] >= '0' && path[6] <= '9'))
+		return false;
+	return !rd_str_has_prefix(path, "/proc/self") && !rd_str_has_prefix(path, "/proc/thread-self");
+}
+
+int rd_process_open_ours(const struct rd_sysroot *sr, const char *path, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)flags | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
+	long fd;
+
+	if (sr->process < 0 || !is_of_the_kernel(path))
+		return -ENOENT;
+	fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* ---- users ---- */
+
+static void read_id_map(int dir, const char *name, struct rd_id_map *ret)
+{
+	rd_auto_free char *text = NULL;
+	char *rest, *line;
+	size_t len;
+
+	if (read_text(dir, name, &text, &len) < 0)
+		return;
+	for (rest = text; (line = rd_str_next_line(&rest));) {
+		struct rd_id_range range;
+
+		if (sscanf(line, " %u %u %u", &range.inside, &range.outside, &range.count) != 3)
+			continue;
+		ret->v = rd_xreallocarray(ret->v, ret->n + 1, sizeof(*ret->v));
+		ret->v[ret->n++] = range;
+	}
+}
+
+static bool is_same_namespace(const struct rd_sysroot *sr, const char *kind)
+{
+	rd_auto_free char *theirs = rd_xasprintf("ns/%s", kind), *ours = rd_xasprintf("/proc/self/ns/%s", kind);
+	char a[64], b[64];
+	ssize_t n = readlinkat(sr->process, theirs, a, sizeof(a)), m = readlink(ours, b, sizeof(b));
+
+	/* Where one cannot be read, nothing says that they differ. */
+	return n < 0 || m < 0 || (n == m && memcmp(a, b, (size_t)n) == 0);
+}
+
+static bool inner(const struct rd_id_map *map, uint32_t id, uint32_t *ret)
+{
+	*ret = id;
+	for (size_t i = 0; i < map->n; i++) {
+		const struct rd_id_range *r = &map->v[i];
+
+		if (id < r->outside || id - r->outside >= r->count)
+			continue;
+		*ret = r->inside + (id - r->outside);
+		return true;
+	}
+	return map->n == 0;
+}
+
+bool rd_sysroot_inner_uid(const struct rd_sysroot *sr, uint32_t uid, uint32_t *ret)
+{
+	return inner(&sr->uids, uid, ret);
+}
+
+bool rd_sysroot_inner_gid(const struct rd_sysroot *sr, uint32_t gid, uint32_t *ret)
+{
+	return inner(&sr->gids, gid, ret);
+}
+
+bool rd_sysroot_has_inner_ids(const struct rd_sysroot *sr)
+{
+	return sr->uids.n || sr->gids.n;
+}
+
+bool rd_process_is_contained(const struct rd_sysroot *sr)
+{
+	return sr->process >= 0 && !is_same_namespace(sr, "pid") && !is_same_namespace(sr, "mnt");
+}
+
+/* ---- opening ---- */
+
+/* What there is no use in examining, in words. */
+static int check_kind(const struct rd_sysroot *sr, struct rd_error *err)
+{
+	enum { KERNEL_THREAD = 0x200000 };
+	rd_auto_free char *text = NULL;
+	const char *at;
+	unsigned flags;
+	char state;
+	size_t len;
+	int r = read_text(sr->process, "stat", &text, &len);
+
+	if (r < 0)
+		return rd_error_set(err, r == -ENOENT ? -ESRCH : r, "cannot examine process %u: %s", sr->pid,
+		                    r == -ENOENT || r == -ESRCH ? "it has just ended" : rd_strerror(r));
+	/* The name may hold anything, brackets too. */
+	at = strrchr(text, ')');
+	if (!at || sscanf(at, ") %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+		return 0;
+	if (flags & KERNEL_THREAD)
+		return rd_error_set(err, -EINVAL, "process %u is a thread of the kernel: it has no files of its own", sr->pid);
+	if (state == 'Z' || state == 'X')
+		return rd_error_set(err, -ESRCH, "process %u has ended; only its number is left (a zombie)", sr->pid);
+	return 0;
+}
+
+static int open_root(struct rd_sysroot *sr, struct rd_error *err)
+{
+	char prefix[PATH_MAX];
+	ssize_t n;
+	int r;
+
+	sr->fd = openat(sr->process, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (sr->fd < 0) {
+		r = errno == ENOENT ? -ESRCH : -errno;
+		return rd_error_set(err, r, "cannot examine process %u: %s", sr->pid,
+		                    r == -EACCES  ? "permission denied (root, or its own user, can)"
+		                    : r == -ESRCH ? "it has just ended"
+		                                  : rd_strerror(r));
+	}
+	n = readlinkat(sr->process, "root", prefix, sizeof(prefix));
+	if (n > 1 && (size_t)n < sizeof(prefix))
+		sr->prefix = rd_xstrndup(prefix, (size_t)n);
+	return 0;
+}
+
+static int open_process(struct rd_sysroot *sr, struct rd_error *err)
+{
+	rd_auto_free char *path = rd_xasprintf("/proc/%u", sr->pid);
 	int r;
 
 	sr->process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (sr->process < 0)
-		return rd_error_set(err, -errno, "there is no process %u", pid);
-	sr->fd = openat(sr->process, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (sr->fd >= 0)
-		return 0;
-	r = -errno;
-	return rd_error_set(err, r, "cannot examine process %u: %s%s", pid, rd_strerror(r),
-	                    r == -EACCES ? " (root, or its own user, can)" : "");
+		return rd_error_set(err, -errno, "there is no process %u", sr->pid);
+	r = check_kind(sr, err);
+	return r < 0 ? r : open_root(sr, err);
+}
+
+static void name_user(struct rd_sysroot *sr)
+{
+	struct rd_user *user = &sr->manifest->user;
+
+	if (!is_same_namespace(sr, "user")) {
+		read_id_map(sr->process, "uid_map", &sr->uids);
+		read_id_map(sr->process, "gid_map", &sr->gids);
+	}
+	if (sr->manifest->has_user)
+		rd_user_name(sr, user);
 }
 
 int rd_sysroot_open_process(unsigned pid, struct rd_sysroot **ret, struct rd_error *err)
@@ -154,19 +299,24 @@ int rd_sysroot_open_process(unsigned pid, struct rd_sysroot **ret, struct rd_err
 
 	sr->dir = rd_xasprintf("/proc/%u/root", pid);
 	sr->pid = pid;
-	r = open_process(sr, pid, err);
-	if (r < 0) {
-		rd_sysroot_free(sr);
-		return r;
+	r = open_process(sr, err);
+	if (r == 0) {
+		sr->manifest = rd_xcalloc(1, sizeof(*sr->manifest));
+		sr->manifest->has_uname = rd_live_uname(&sr->manifest->uname) == 0;
+		/* What its /dev does not have it has not. */
+		sr->manifest->has_nodes = true;
+		read_environment(sr->process, sr->manifest);
+		read_user(sr->process, sr->manifest);
+		read_memlock(sr->process, sr->manifest);
+		name_user(sr);
+		/* An environment that was read while it ended would be an empty one. */
+		r = check_kind(sr, err);
 	}
-	sr->manifest = rd_xcalloc(1, sizeof(*sr->manifest));
-	sr->manifest->has_uname = rd_live_uname(&sr->manifest->uname) == 0;
-	read_environment(sr->process, sr->manifest);
-	read_user(sr->process, sr->manifest);
-	read_memlock(sr->process, sr->manifest);
-	rd_user_name(sr, &sr->manifest->user);
-	*ret = sr;
-	return 0;
+	if (r < 0)
+		rd_sysroot_free(sr);
+	else
+		*ret = sr;
+	return r;
 }
 
 unsigned rd_sysroot_pid(const struct rd_sysroot *sr)

@@ -17,12 +17,22 @@ struct rd_overlay {
 	char *path, *text; /* text NULL: the file is gone */
 };
 
+/* Lines of /proc/PID/uid_map: numbers inside, as we see them, how many. None: they are the same. */
+struct rd_id_map {
+	struct rd_id_range {
+		uint32_t inside, outside, count;
+	} * v;
+	size_t n;
+};
+
 struct rd_sysroot {
 	char *dir;
 	bool live;
-	int fd;               /* of the root, O_PATH; -1 when live */
-	unsigned pid;         /* of the process whose root it is; 0: none */
-	int process;          /* its folder in /proc, O_PATH; -1: none */
+	int fd;       /* of the root, O_PATH; -1 when live */
+	unsigned pid; /* of the process whose root it is; 0: none */
+	int process;  /* its folder in /proc, O_PATH; -1: none */
+	char *prefix; /* its root as we see it; NULL: as "/" */
+	struct rd_id_map uids, gids;
 	bool walk_only;       /* openat2 is refused here */
 	struct rd_memo *memo; /* NULL: every question is asked anew */
 	struct rd_manifest *manifest;
@@ -72,6 +82,8 @@ bool rd_overlay_names(const struct rd_sysroot *sr, const char *dir, struct rd_st
 /* process.c */
 /* What "/proc/self/..." is for the process; -EXDEV for any other path, or without a process. */
 int rd_process_open(const struct rd_sysroot *sr, const char *path, int flags) RD_MUST_CHECK;
+/* /sys and /proc as we see them, for what a process's own do not have; -ENOENT for any other path, or without a process. */
+int rd_process_open_ours(const struct rd_sysroot *sr, const char *path, int flags) RD_MUST_CHECK;
 
 /* sysroot.c: with nothing open */
 struct rd_sysroot *rd_sysroot_new(void);

@@ -16,6 +16,7 @@
 #include "manifest.h"
 #include "memo.h"
 #include "rocm-doctor/error.h"
+#include "rocm-doctor/process.h"
 #include "rocm-doctor/sysroot.h"
 #include "sysroot-internal.h"
 #include "util/cleanup.h"
@@ -144,6 +145,9 @@ struct rd_sysroot *rd_sysroot_free(struct rd_sysroot *sr)
 		close(sr->fd);
 	if (sr->process >= 0)
 		close(sr->process);
+	free(sr->prefix);
+	free(sr->uids.v);
+	free(sr->gids.v);
 	free(sr->dir);
 	free(sr);
 	return NULL;
@@ -581,6 +585,10 @@ static int do_open_node(struct rd_sysroot *sr, const char *path)
 	r = rd_judge(sr, path, rd_tree_stat(sr, path, false, &st), &answer);
 	if (answer.node)
 		return answer.node->open;
+	/* Opening is the process's business, not ours; but what its device cgroup refuses can be told. */
+	if (r == 0 && sr->pid && S_ISCHR(st.st_mode) &&
+	    rd_process_device_allowed(sr, major(st.st_rdev), minor(st.st_rdev)) == 0)
+		return -EPERM;
 	return r == 0 || answer.folder ? -ENODATA : r;
 }
 

@@ -90,7 +90,9 @@ static int open_resolved(struct rd_sysroot *sr, const char *path, int flags)
 {
 	int r = sr->walk_only ? -ENOSYS : kernel_open(sr, path, flags | O_NOFOLLOW);
 
-	return is_refusal(r) ? open_stepwise(sr, path, flags) : r;
+	if (is_refusal(r))
+		r = open_stepwise(sr, path, flags);
+	return r == -ENOENT ? rd_process_open_ours(sr, path, flags | O_NOFOLLOW) : r;
 }
 
 static int lookup(void *ctx, const char *path)
@@ -126,12 +128,12 @@ static int read_link(void *ctx, const char *path, char **ret)
 	return fd < 0 ? fd : link_text(fd, ret);
 }
 
-/* What the memo says, or -EXDEV where it has nothing to say. */
+/* What the memo says, or -EXDEV where it has nothing to say: of a process, where its own and ours have to be asked. */
 static int recall(struct rd_sysroot *sr, const char *path, unsigned flags, struct rd_place **ret)
 {
-	bool process = sr->process >= 0 && rd_str_has_prefix(path, "/proc/self");
+	bool kernel = sr->process >= 0 && (rd_str_has_prefix(path, "/proc") || rd_str_has_prefix(path, "/sys"));
 
-	return sr->memo && !process ? rd_memo_walk(sr->memo, path, flags, ret) : -EXDEV;
+	return sr->memo && !kernel ? rd_memo_walk(sr->memo, path, flags, ret) : -EXDEV;
 }
 
 int rd_tree_walk(struct rd_sysroot *sr, const char *path, unsigned flags, char **ret)
@@ -168,12 +170,10 @@ int rd_tree_open(struct rd_sysroot *sr, const char *path, int flags)
 	r = rd_process_open(sr, path, flags);
 	if (r != -EXDEV)
 		return r;
-	if (!sr->walk_only) {
-		r = kernel_open(sr, path, flags);
-		if (!is_refusal(r))
-			return r;
-	}
-	return walked_open(sr, path, flags);
+	r = sr->walk_only ? -ENOSYS : kernel_open(sr, path, flags);
+	if (is_refusal(r))
+		r = walked_open(sr, path, flags);
+	return r == -ENOENT ? rd_process_open_ours(sr, path, flags) : r;
 }
 
 int rd_tree_stat(struct rd_sysroot *sr, const char *path, bool nofollow, struct stat *st)
@@ -259,14 +259,26 @@ static int read_names(int fd, struct rd_strv *ret)
 	return n < 0 ? -errno : 0;
 }
 
-static int list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
+static int list_open(int fd, struct rd_strv *ret)
 {
-	rd_auto_close int fd = open_known(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	int r = fd < 0 ? fd : read_names(fd, ret);
+	int r = read_names(fd, ret);
 
+	close(fd);
 	if (r < 0)
 		rd_strv_clear(ret);
 	return r;
+}
+
+static int list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
+{
+	int fd = open_known(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	int r = fd < 0 ? fd : list_open(fd, ret);
+
+	if (r < 0 || ret->n)
+		return r;
+	/* A folder that a container's engine has covered with an empty one. */
+	fd = rd_process_open_ours(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	return fd < 0 ? 0 : list_open(fd, ret);
 }
 
 int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)

@@ -199,11 +199,14 @@ void rd_user_name(struct rd_sysroot *sr, struct rd_user *user)
 {
 	rd_auto(rd_cleanup_accounts) struct rd_accounts *accounts = NULL;
 	const struct rd_account *account;
+	uint32_t id;
 
 	if (rd_accounts_read(sr, &accounts) < 0)
 		return;
-	account = rd_accounts_by_uid(accounts, user->uid);
+	account = rd_sysroot_inner_uid(sr, user->uid, &id) ? rd_accounts_by_uid(accounts, id) : NULL;
 	if (account && !user->name)
 		user->name = rd_xstrdup(account->name);
-	name_groups(user, accounts);
+	for (size_t i = 0; i < user->groups_n; i++)
+		if (rd_sysroot_inner_gid(sr, user->groups[i].gid, &id))
+			add_group(user, user->groups[i].gid, rd_accounts_group_name(accounts, id));
 }

@@ -206,7 +206,8 @@ static void read_task(struct search *s, const struct source *source, const char 
 	rd_auto_free char *both = rd_xasprintf("%s/%s", text_of(notes, "io.kubernetes.cri.sandbox-name"), container);
 
 	add(s, source->engine, id,
-	    rd_streq(text_of(notes, "nerdctl/name"), s->name) || rd_streq(container, s->name) || rd_streq(both, s->name),
+	    rd_streq(text_of(notes, "nerdctl/name"), s->name) || rd_streq(container, s->name) ||
+	            (*container && rd_streq(both, s->name)),
 	    pid_in_file(file), 0);
 	cJSON_Delete(json);
 }
@@ -307,6 +308,9 @@ void rd_container_read_state(const char *root, const char *name, struct rd_conta
 {
 	struct search s = { root, name, ret };
 
+	/* Many have no name at all. */
+	if (!*name)
+		return;
 	for (size_t i = 0; i < RD_ARRAY_SIZE(sources); i++)
 		read_source(&s, &sources[i]);
 	read_moved(&s);

@@ -43,6 +43,11 @@ struct rd_probe {
 	enum rd_layer layer;
 	unsigned flags;
 	const char *after; /* a probe of the same layer whose facts this one reads, or NULL */
+	/*
+	 * Facts of others without which nothing follows, ending with NULL; NULL for none. While one of them is unknown, what the
+	 * probe leaves unset is unknown for the same reason.
+	 */
+	const char *const *needs;
 	const char *summary;
 	const struct rd_fact_decl *facts; /* ends with a zeroed row */
 	/*

@@ -5,8 +5,9 @@
  * Errors are negative errnos. -ENOENT: looked, not there. -ENODATA: the snapshot does not tell (the path was never asked for
  * when it was taken). -EFBIG: larger than the limit. -ELOOP: a loop of links. Others as the kernel or the manifest says.
  * What a tree cannot hold (uname, user, device nodes, ...) comes from its rocm-doctor-snapshot.json; what neither tells is
- * -ENODATA and never taken from the running system. So are /sys, /proc and /dev of a tree without manifest that has nothing
- * in them (the image of a disk), and /dev wherever neither "nodes" nor the tree has a device.
+ * -ENODATA and never taken from the running system. So are, of a tree without manifest that has nothing in them, /sys, /proc
+ * (the image of a disk), /etc, /usr and /var (a part of a host), all files of a tree that has none of a system's folders, and
+ * /dev wherever neither "nodes" nor the tree has a device.
  */
 #pragma once
 

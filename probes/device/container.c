@@ -156,6 +156,7 @@ const struct rd_probe rd_probe_device_container = {
 	.name = "device/container",
 	.layer = RD_LAYER_DEVICE,
 	.flags = RD_PROBE_PURE,
+	.needs = (const char *const[]){ "host.container", NULL },
 	.summary = "how this container would get the GPUs",
 	.facts =
 		(const struct rd_fact_decl[]){

@@ -409,8 +409,11 @@ static int run(struct rd_probe_ctx *ctx)
 	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus"), *python = rd_fact_get_mutable(ctx->facts, "python");
 
 	collect(&c);
-	rd_fact_set_list(ctx->facts, "runtime.math", "python, engines, runtime.rocm");
-	rd_fact_set_list(ctx->facts, "runtime.mode_mismatch", "python, engines");
+	/* Where nobody knows who would use it, none is not the answer. */
+	if (c.n || !rd_fact_is_unknown(ctx->facts, "runtime.rocm"))
+		rd_fact_set_list(ctx->facts, "runtime.math", "python, engines, runtime.rocm");
+	if (c.n || !rd_fact_is_unknown(ctx->facts, "python"))
+		rd_fact_set_list(ctx->facts, "runtime.mode_mismatch", "python, engines");
 	for (size_t i = 0; i < c.n; i++) {
 		add_math(&c, &c.v[i]);
 		add_mode(&c, &c.v[i]);
@@ -433,6 +436,7 @@ const struct rd_probe rd_probe_engine_coverage = {
 	.layer = RD_LAYER_ENGINE,
 	.flags = RD_PROBE_PURE,
 	.after = "engine/verdicts",
+	.needs = (const char *const[]){ "runtime.rocm", "python", NULL },
 	.summary = "which code and kernels the GPUs of the host lack",
 	.facts =
 		(const struct rd_fact_decl[]){

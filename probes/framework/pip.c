@@ -81,14 +81,15 @@ static bool is_index_key(const char *key)
 }
 
 /* pip.conf and uv.toml as lines of "key = value"; a value may go on in lines that begin with white space. */
-static void read_file(struct rd_probe_ctx *ctx, const char *file)
+static int read_file(struct rd_probe_ctx *ctx, const char *file)
 {
 	rd_auto_free char *text = NULL, *key = NULL;
 	unsigned number = 0;
 	char *rest, *line;
+	int r = rd_sysroot_read(ctx->sysroot, &text, file);
 
-	if (rd_sysroot_read(ctx->sysroot, &text, file) < 0)
-		return;
+	if (r < 0)
+		return r;
 	for (rest = text; (line = rd_str_next_line(&rest));) {
 		rd_auto_free char *source = rd_xasprintf("%s:%u", file, ++number);
 		bool goes_on = *line == ' ' || *line == '\t';
@@ -113,6 +114,7 @@ static void read_file(struct rd_probe_ctx *ctx, const char *file)
 		if (key && is_index_key(key))
 			add(ctx, file, key, value, source);
 	}
+	return 0;
 }
 
 static void add_home_files(struct rd_probe_ctx *ctx, struct rd_strv *files)
@@ -136,6 +138,7 @@ static int run(struct rd_probe_ctx *ctx)
 	const struct rd_fact *python = rd_fact_get(ctx->facts, "python");
 	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
 	const char *value = NULL;
+	int unread = 0;
 
 	rd_fact_set_list(ctx->facts, "pip.indexes", "/etc/pip.conf");
 	rd_strv_push(&files, "/etc/pip.conf");
@@ -146,11 +149,17 @@ static int run(struct rd_probe_ctx *ctx)
 		rd_strv_push_unique(&files, value);
 	for (size_t i = 0; i < rd_fact_count(python) && files.n < FILES_MAX; i++)
 		rd_strv_pushf(&files, "%s/pip.conf", rd_fact_get_str(rd_fact_at(python, i), "prefix"));
-	for (size_t i = 0; i < files.n; i++)
-		read_file(ctx, files.v[i]);
+	for (size_t i = 0; i < files.n; i++) {
+		int r = read_file(ctx, files.v[i]);
+
+		if (r < 0 && r != -ENOENT)
+			unread = r;
+	}
 	for (size_t i = 0; i < RD_ARRAY_SIZE(variables); i++)
 		if (rd_sysroot_getenv(ctx->sysroot, &value, variables[i]) == 1 && *value)
 			add(ctx, variables[i], variables[i], value, "environment");
+	if (unread && !rd_fact_count(rd_fact_get(ctx->facts, "pip.indexes")))
+		rd_fact_set_unknown(ctx->facts, "pip.indexes", unread, "pip.conf, uv.toml");
 	return 0;
 }
 

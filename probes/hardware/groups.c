@@ -193,6 +193,8 @@ static int run(struct rd_probe_ctx *ctx)
 {
 	set_other_vendors(ctx);
 	set_kept_for_guests(ctx);
+	if (rd_fact_is_unknown(ctx->facts, "gpus"))
+		return 0;
 	set_hives(ctx);
 	set_partitioning(ctx);
 	return 0;
@@ -202,6 +204,7 @@ const struct rd_probe rd_probe_hardware_groups = {
 	.name = "hardware/groups",
 	.layer = RD_LAYER_HARDWARE,
 	.flags = RD_PROBE_PURE,
+	.needs = (const char *const[]){ "gpus", NULL },
 	.summary = "hives of GPUs and partition modes",
 	.facts =
 		(const struct rd_fact_decl[]){

@@ -204,7 +204,10 @@ static void conclude(struct rd_fact *facts, struct verdict *v)
 	if (v->contained)
 		add_sign(v, WEAK, "other", "process and mount namespaces of its own");
 	rd_strv_sort(&v->signs);
-	rd_fact_set_list(facts, "host.container_signs", "");
+	if (!v->kind && !v->signs.n && v->error)
+		rd_fact_set_unknown(facts, "host.container_signs", v->error, "/proc/self/mountinfo");
+	else
+		rd_fact_set_list(facts, "host.container_signs", "");
 	for (size_t i = 0; i < v->signs.n; i++)
 		rd_fact_append_str(facts, "host.container_signs", v->signs.v[i], v->signs.v[i]);
 	if (v->kind)

@@ -40,11 +40,14 @@ static char *docker_dir(struct rd_probe_ctx *ctx)
 	return NULL;
 }
 
-static cJSON *read_json(struct rd_sysroot *sr, const char *path)
+/* 0 also where what is there is no JSON, which docker does not take either. */
+static int read_json(struct rd_sysroot *sr, const char *path, cJSON **ret)
 {
 	rd_auto_free char *text = NULL;
+	int r = rd_sysroot_read(sr, &text, path);
 
-	return rd_sysroot_read(sr, &text, path) < 0 ? NULL : cJSON_Parse(text);
+	*ret = r < 0 ? NULL : cJSON_Parse(text);
+	return r;
 }
 
 static const char *string_at(const cJSON *object, const char *key)
@@ -63,9 +66,12 @@ static char *endpoint_of(struct rd_sysroot *sr, const char *dir, const char *con
 	if (rd_sysroot_glob(sr, &files, pattern) < 0)
 		return NULL;
 	for (size_t i = 0; i < files.n; i++) {
-		rd_auto(rd_cleanup_json) cJSON *meta = read_json(sr, files.v[i]);
-		const cJSON *endpoints = cJSON_GetObjectItemCaseSensitive(meta, "Endpoints");
+		rd_auto(rd_cleanup_json) cJSON *meta = NULL;
+		const cJSON *endpoints;
 
+		if (read_json(sr, files.v[i], &meta) < 0)
+			continue;
+		endpoints = cJSON_GetObjectItemCaseSensitive(meta, "Endpoints");
 		if (!rd_streq(string_at(meta, "Name"), context))
 			continue;
 		*ret_source = rd_xstrdup(files.v[i]);
@@ -89,14 +95,20 @@ static bool is_vm(const char *context, const char *endpoint)
 	return false;
 }
 
-static void set_context(struct rd_probe_ctx *ctx)
+/* Returns 0, or why docker's configuration is not known. */
+static int set_context(struct rd_probe_ctx *ctx)
 {
+	const char *value;
 	rd_auto_free char *dir = docker_dir(ctx);
 	rd_auto_free char *config = rd_xasprintf("%s/config.json", dir ? dir : "");
-	rd_auto(rd_cleanup_json) cJSON *json = dir ? read_json(ctx->sysroot, config) : NULL;
+	rd_auto(rd_cleanup_json) cJSON *json = NULL;
+	/* Without a home there is no configuration, if that is known. */
+	int r = dir                                                   ? read_json(ctx->sysroot, config, &json)
+	        : rd_sysroot_getenv(ctx->sysroot, &value, "HOME") < 0 ? -ENODATA
+	                                                              : 0;
 	rd_auto_free char *endpoint = NULL;
 	rd_auto_free char *source = NULL;
-	const char *context = "", *value;
+	const char *context = "";
 
 	/* DOCKER_HOST goes before every context. */
 	if (rd_sysroot_getenv(ctx->sysroot, &value, "DOCKER_HOST") == 1 && *value) {
@@ -110,7 +122,7 @@ static void set_context(struct rd_probe_ctx *ctx)
 		source = rd_xstrdup(config);
 	}
 	if (!source)
-		return;
+		return r == -ENOENT ? 0 : r;
 	rd_fact_set_str(ctx->facts, "host.docker.context", context, source);
 	if (!endpoint && dir && !rd_streq(context, "default")) {
 		rd_auto_free char *file = NULL;
@@ -123,12 +135,14 @@ static void set_context(struct rd_probe_ctx *ctx)
 	}
 	rd_fact_set_str(ctx->facts, "host.docker.endpoint", endpoint ? endpoint : "", source);
 	rd_fact_set_bool(ctx->facts, "host.docker.in_vm", is_vm(context, endpoint ? endpoint : ""), source);
+	return 0;
 }
 
 static int run(struct rd_probe_ctx *ctx)
 {
-	set_context(ctx);
-	return 0;
+	int r = set_context(ctx);
+
+	return r < 0 ? r : 0;
 }
 
 const struct rd_probe rd_probe_host_docker = {

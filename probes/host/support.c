@@ -112,6 +112,7 @@ const struct rd_probe rd_probe_host_support = {
 	.name = "host/support",
 	.layer = RD_LAYER_HOST,
 	.flags = RD_PROBE_PURE,
+	.needs = (const char *const[]){ "runtime.rocm", NULL },
 	.summary = "AMD's list of systems",
 	.facts =
 		(const struct rd_fact_decl[]){

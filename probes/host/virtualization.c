@@ -225,6 +225,8 @@ static int run(struct rd_probe_ctx *ctx)
 	}
 	if (version)
 		set_wsl_runtime(ctx);
+	else if (r < 0)
+		rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, osrelease);
 	set_virtualization(ctx, version == 2);
 	return 0;
 }

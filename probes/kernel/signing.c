@@ -27,13 +27,18 @@ static void read_enforcement(struct rd_probe_ctx *ctx)
 		rd_fact_set_unknown(ctx->facts, "kernel.signing.enforced", r, SIG_ENFORCE);
 }
 
-static const char *find_key(struct rd_sysroot *sr)
+/* NULL: none, or for *ret_error not known. */
+static const char *find_key(struct rd_sysroot *sr, int *ret_error)
 {
 	static const char *const places[] = { "/var/lib/shim-signed/mok/MOK.der", "/var/lib/dkms/mok.pub", "/root/MOK.der" };
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(places); i++) {
-		if (rd_sysroot_exists(sr, places[i]) > 0)
+		int r = rd_sysroot_exists(sr, places[i]);
+
+		if (r > 0)
 			return places[i];
+		if (r < 0)
+			*ret_error = r;
 	}
 	return NULL;
 }
@@ -73,7 +78,7 @@ static int run(struct rd_probe_ctx *ctx)
 {
 	const char *signer = rd_fact_get_str(ctx->facts, "kernel.amdgpu.file.signer");
 	const char *key;
-	int r;
+	int r, error = 0;
 
 	read_enforcement(ctx);
 	if (kernel_in_container(ctx)) {
@@ -81,9 +86,11 @@ static int run(struct rd_probe_ctx *ctx)
 		rd_fact_set_unknown_why(ctx->facts, "kernel.signing.enrolled", KERNEL_NOT_THE_HOST, MOK_LIST);
 		return 0;
 	}
-	key = find_key(ctx->sysroot);
+	key = find_key(ctx->sysroot, &error);
 	if (key)
 		rd_fact_set_str(ctx->facts, "kernel.signing.key", key, key);
+	else if (error)
+		rd_fact_set_unknown(ctx->facts, "kernel.signing.key", error, "/var/lib/shim-signed/mok");
 	if (!signer[0]) {
 		rd_fact_set_unknown_why(ctx->facts, "kernel.signing.enrolled", "amdgpu's signer is not known", MOK_LIST);
 		return 0;

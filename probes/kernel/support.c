@@ -379,6 +379,7 @@ const struct rd_probe rd_probe_kernel_support = {
 	.layer = RD_LAYER_KERNEL,
 	.flags = RD_PROBE_PURE,
 	.after = "kernel/packages",
+	.needs = (const char *const[]){ "kernel.amdgpu.origin", NULL },
 	.summary = "kernel, driver and firmware against what is on record",
 	.facts =
 		(const struct rd_fact_decl[]){

@@ -165,6 +165,7 @@ const struct rd_probe rd_probe_runtime_code = {
 	.name = "runtime/code",
 	.layer = RD_LAYER_RUNTIME,
 	.after = "runtime/visible",
+	.needs = (const char *const[]){ "runtime.rocm", NULL },
 	.summary = "libraries that ROCm itself would not find, and the GPUs its libraries are for",
 	.facts =
 		(const struct rd_fact_decl[]){

@@ -358,8 +358,11 @@ static int run(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(files); i++)
 		look_at_files(ctx, files[i].pattern, files[i].take);
 	rd_fact_sort(rd_fact_get_mutable(ctx->facts, "runtime.variables"), "name");
-	if (r < 0)
+	if (r < 0) {
+		if (!rd_fact_count(rd_fact_get(ctx->facts, "runtime.variables")))
+			rd_fact_set_unknown(ctx->facts, "runtime.variables", r, process);
 		return r;
+	}
 	look_at_paths(ctx);
 	look_at_override(ctx);
 	return 0;

@@ -353,6 +353,10 @@ static void set_reachable_releases(struct rd_probe_ctx *ctx)
 	const struct rd_fact *roots = rd_fact_get(ctx->facts, "runtime.rocm");
 	rd_auto_strv struct rd_strv releases = RD_STRV_INIT;
 
+	if (rd_fact_state(roots) == RD_FACT_UNKNOWN) {
+		rd_fact_set_unknown_why(ctx->facts, "runtime.reachable_releases", rd_fact_reason(roots), "runtime.rocm");
+		return;
+	}
 	for (size_t i = 0; i < rd_fact_count(roots); i++) {
 		const struct rd_fact *item = rd_fact_at(roots, i);
 

@@ -409,7 +409,8 @@ static int run(struct rd_probe_ctx *ctx)
 	const char *build = rd_repository_build(ctx->sysroot);
 	int r;
 
-	rd_fact_set_str(ctx->facts, "runtime.expected_build", build ? build : "", "/etc/os-release");
+	if (build || !rd_fact_is_unknown(ctx->facts, "host.os.id"))
+		rd_fact_set_str(ctx->facts, "runtime.expected_build", build ? build : "", "/etc/os-release");
 	r = look_at_dpkg(ctx);
 	if (r < 0 && r != -ENOENT)
 		return r;

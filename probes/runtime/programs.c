@@ -203,6 +203,7 @@ const struct rd_probe rd_probe_runtime_programs = {
 	.name = "runtime/programs",
 	.layer = RD_LAYER_RUNTIME,
 	.after = "runtime/loader",
+	.needs = (const char *const[]){ "runtime.libraries", NULL },
 	.summary = "whether programs of ROCm find its libraries",
 	.facts =
 		(const struct rd_fact_decl[]){

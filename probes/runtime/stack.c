@@ -258,6 +258,7 @@ const struct rd_probe rd_probe_runtime_stack = {
 	.name = "runtime/stack",
 	.layer = RD_LAYER_RUNTIME,
 	.flags = RD_PROBE_PURE,
+	.needs = (const char *const[]){ "runtime.rocm", "runtime.packages", NULL },
 	.summary = "whether the packages of ROCm belong together",
 	.facts =
 		(const struct rd_fact_decl[]){

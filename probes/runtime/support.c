@@ -388,6 +388,7 @@ const struct rd_probe rd_probe_runtime_support = {
 	.layer = RD_LAYER_RUNTIME,
 	.flags = RD_PROBE_PURE,
 	.after = "runtime/stack",
+	.needs = (const char *const[]){ "runtime.rocm", NULL },
 	.summary = "what the tables say of the release, the overrides and the memory",
 	.facts =
 		(const struct rd_fact_decl[]){

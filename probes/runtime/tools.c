@@ -33,6 +33,10 @@ static void look_at_tools(struct rd_probe_ctx *ctx)
 	static const char *const tools[] = { "amd-smi", "rocm-smi", "rocminfo" };
 	const struct rd_fact *roots = rd_fact_get(ctx->facts, "runtime.rocm");
 
+	if (rd_fact_state(roots) == RD_FACT_UNKNOWN) {
+		rd_fact_set_unknown_why(ctx->facts, "runtime.tools", rd_fact_reason(roots), "runtime.rocm");
+		return;
+	}
 	rd_fact_set_list(ctx->facts, "runtime.tools", "runtime.rocm");
 	for (size_t i = 0; i < RD_ARRAY_SIZE(tools); i++)
 		for (size_t k = 0; k < rd_fact_count(roots); k++) {

@@ -213,6 +213,7 @@ const struct rd_probe rd_probe_runtime_wanted = {
 	.name = "runtime/wanted",
 	.layer = RD_LAYER_RUNTIME,
 	.flags = RD_PROBE_PURE,
+	.needs = (const char *const[]){ "host.os.id", NULL },
 	.summary = "which release of ROCm apt would install here",
 	.facts =
 		(const struct rd_fact_decl[]){

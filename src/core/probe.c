@@ -13,10 +13,18 @@
 #include "util/strbuf.h"
 #include "util/xalloc.h"
 
-static void settle_leaf(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, int r)
+/* How it ended: an error, or a fact without which nothing follows; else it has looked at all. */
+struct outcome {
+	int r;
+	const struct rd_fact *lacking;
+};
+
+static void settle_leaf(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, const struct outcome *outcome)
 {
-	if (r < 0)
-		rd_fact_set_unknown(at, path, r, decl->source);
+	if (outcome->r < 0)
+		rd_fact_set_unknown(at, path, outcome->r, decl->source);
+	else if (outcome->lacking && decl->kind != RD_OBJECT)
+		rd_fact_set_unknown_why(at, path, rd_fact_reason(outcome->lacking), rd_fact_source(outcome->lacking));
 	else if (decl->kind == RD_LIST || decl->kind == RD_STRS)
 		rd_fact_set_list(at, path, decl->source);
 	else if (decl->kind == RD_MAP)
@@ -43,7 +51,7 @@ static bool above_is_given_up(const struct rd_fact *at, const char *path)
 }
 
 /* Set what a declaration promises and the probe left out, in every item of the lists on the way. */
-static void settle(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, int r)
+static void settle(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, const struct outcome *outcome)
 {
 	const char *mark = strstr(path, "[].");
 	rd_auto_free char *head = NULL;
@@ -52,7 +60,7 @@ static void settle(struct rd_fact *at, const char *path, const struct rd_fact_de
 	if (!mark) {
 		head = rd_xstrndup(path, strcspn(path, "[{"));
 		if (!rd_fact_get(at, head) && !above_is_given_up(at, head))
-			settle_leaf(at, head, decl, r);
+			settle_leaf(at, head, decl, outcome);
 		return;
 	}
 	head = rd_xstrndup(path, (size_t)(mark - path));
@@ -60,7 +68,7 @@ static void settle(struct rd_fact *at, const char *path, const struct rd_fact_de
 	if (rd_fact_kind(list) != RD_LIST)
 		return;
 	for (size_t i = 0; i < rd_fact_count(list); i++)
-		settle(rd_fact_at_mutable(list, i), mark + 3, decl, r);
+		settle(rd_fact_at_mutable(list, i), mark + 3, decl, outcome);
 }
 
 uint64_t rd_now_ms(void)
@@ -76,8 +84,17 @@ static bool is_late(const struct rd_probe_options *options)
 	return options && options->deadline_ms && rd_now_ms() >= options->deadline_ms;
 }
 
+static const struct rd_fact *lacking(const struct rd_probe *probe, const struct rd_fact *facts)
+{
+	for (const char *const *need = probe->needs; need && *need; need++)
+		if (rd_fact_is_unknown(facts, *need))
+			return rd_fact_get(facts, *need);
+	return NULL;
+}
+
 int rd_probe_run_ctx(const struct rd_probe *probe, struct rd_probe_ctx *ctx)
 {
+	struct outcome outcome;
 	int r;
 
 	if (ctx->options && ctx->options->progress)
@@ -85,8 +102,9 @@ int rd_probe_run_ctx(const struct rd_probe *probe, struct rd_probe_ctx *ctx)
 	r = is_late(ctx->options) ? -ETIMEDOUT : probe->run(ctx);
 	if (r < 0)
 		rd_log_debug("probe %s: %s", probe->name, rd_strerror(r));
+	outcome = (struct outcome){ r, lacking(probe, ctx->facts) };
 	for (const struct rd_fact_decl *d = probe->facts; d && d->path; d++)
-		settle(ctx->facts, d->path, d, r);
+		settle(ctx->facts, d->path, d, &outcome);
 	return r;
 }
 

@@ -173,8 +173,8 @@ static void find_awaited(const struct rd_report *report, struct tally tallies[RD
 
 /* Without this fact a layer has not been examined, whatever was decided beside it. */
 static const char *const core_facts[RD_LAYER_COUNT] = {
-	[RD_LAYER_HARDWARE] = "gpus",        [RD_LAYER_KERNEL] = "kernel.amdgpu.state", [RD_LAYER_DEVICE] = "device.kfd.exists",
-	[RD_LAYER_RUNTIME] = "runtime.rocm", [RD_LAYER_FRAMEWORK] = "python",
+	[RD_LAYER_HOST] = "host.os.id",          [RD_LAYER_HARDWARE] = "gpus",        [RD_LAYER_KERNEL] = "kernel.amdgpu.state",
+	[RD_LAYER_DEVICE] = "device.kfd.exists", [RD_LAYER_RUNTIME] = "runtime.rocm", [RD_LAYER_FRAMEWORK] = "python",
 };
 
 static bool is_unexamined(enum rd_layer layer, const struct tally *t, const struct rd_fact *facts)

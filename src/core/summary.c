@@ -269,18 +269,20 @@ static void engine(struct rd_strbuf *sb, const struct rd_fact *facts)
 		{ "llama_cpp", "llama.cpp" }, { "flash_attn", "flash-attn" }, { "bitsandbytes", "bitsandbytes" },
 	};
 	const struct rd_fact *engines = rd_fact_get(facts, "engines");
+	bool known = false;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++) {
 		const struct rd_fact *list = rd_fact_child(engines, names[i].key);
 		const char *version = rd_fact_get_str(rd_fact_at(list, 0), "version");
 
+		known = known || rd_fact_state(list) != RD_FACT_UNKNOWN;
 		if (!rd_fact_count(list))
 			continue;
 		comma(sb);
 		rd_strbuf_addf(sb, "%s%s%s", names[i].name, *version ? " " : "", version);
 	}
 	if (!sb->len)
-		rd_strbuf_add(sb, "none installed");
+		rd_strbuf_add(sb, known ? "none installed" : "not known");
 }
 
 char *rd_layer_summary(enum rd_layer layer, const struct rd_fact *facts)

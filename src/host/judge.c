@@ -28,39 +28,61 @@ static bool has_device(struct rd_sysroot *sr, const char *dir, const struct rd_s
 	return false;
 }
 
-static const char *const mounts[] = { "/dev", "/sys", "/proc" };
+/*
+ * Places of which a tree without a manifest may tell nothing. /dev, /sys and /proc are mount points: in the image of a disk they
+ * are empty, and no archive or git tree brings device nodes along. /etc, /usr and /var every system has, so that a tree
+ * without one is a part of a host. All else is told by a tree that has any of them.
+ */
+enum { DEV, SYS, PROC, REST, PLACES };
+static const char *const places[REST] = { "/dev", "/sys", "/proc" };
+_Static_assert(RD_ARRAY_SIZE(((struct rd_sysroot *)0)->told) == PLACES, "one answer for each place");
 
-static bool look_into(struct rd_sysroot *sr, size_t mount)
+static int place_of(const char *path)
+{
+	for (int i = 0; i < REST; i++)
+		if (is_below(path, places[i]))
+			return i;
+	return REST;
+}
+
+static bool has_system_folder(struct rd_sysroot *sr)
+{
+	static const char *const names[] = { "etc", "usr", "var", "opt", "lib", "bin", "home", "root", "srv" };
+	rd_auto_strv struct rd_strv found = RD_STRV_INIT;
+
+	(void)!rd_tree_list(sr, "/", &found);
+	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++)
+		if (rd_strv_has(&found, names[i]))
+			return true;
+	return false;
+}
+
+static bool look_into(struct rd_sysroot *sr, int place)
 {
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
 
-	(void)!rd_tree_list(sr, mounts[mount], &names);
-	return mount == 0 ? has_device(sr, mounts[mount], &names) : names.n > 0;
+	if (place == REST)
+		return has_system_folder(sr);
+	(void)!rd_tree_list(sr, places[place], &names);
+	return place == DEV ? has_device(sr, places[place], &names) : names.n > 0;
 }
 
-/*
- * /dev, /sys and /proc are mount points: in the image of a disk they are empty, and no archive or git tree brings device
- * nodes along. That says nothing about the host.
- */
 static bool is_told(struct rd_sysroot *sr, const char *path)
 {
-	for (size_t i = 0; i < RD_ARRAY_SIZE(mounts); i++) {
-		if (!is_below(path, mounts[i]))
-			continue;
-		/* Who wrote a manifest meant to describe the host; of nodes only "nodes" tells. */
-		if (sr->manifest && (i != 0 || sr->manifest->has_nodes))
-			return true;
-		if (sr->told[i] < 0)
-			sr->told[i] = look_into(sr, i);
-		return sr->told[i];
-	}
-	return true;
+	int place = place_of(path);
+
+	/* Who wrote a manifest meant to describe the host; of nodes only "nodes" tells. */
+	if (sr->manifest && (place != DEV || sr->manifest->has_nodes))
+		return true;
+	if (sr->told[place] < 0)
+		sr->told[place] = look_into(sr, place);
+	return sr->told[place];
 }
 
 bool rd_judge_is_untold(struct rd_sysroot *sr, const char *resolved, bool empty)
 {
 	/* A folder of /dev that holds only links or "shm" may have had nodes; one of /sys that holds something is as it was. */
-	return resolved && !is_told(sr, resolved) && (empty || is_below(resolved, mounts[0]));
+	return resolved && !is_told(sr, resolved) && (empty || is_below(resolved, places[DEV]));
 }
 
 /* The verdict over one spelling of a path that the tree does not have; 0: this spelling says nothing. */

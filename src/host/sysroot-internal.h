@@ -41,8 +41,8 @@ struct rd_sysroot {
 	uint64_t bytes_read;
 	struct rd_overlay *overlay;
 	size_t overlay_n;
-	/* Folders that are mount points on a host: does the tree know what is in them? -1 not looked yet. */
-	int told[3];
+	/* Does the tree know of the places of judge.c what is in them? -1 not looked yet. */
+	int told[4];
 	/* Filled when first asked for. */
 	struct rd_uname uname;
 	struct rd_user user;

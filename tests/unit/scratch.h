@@ -15,9 +15,13 @@
 static inline char *scratch_new(void)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *dir = NULL;
+	char *dir = NULL, etc[4096];
 
 	if (asprintf(&dir, "%s/rocm-doctor-test-XXXXXX", tmp && *tmp ? tmp : "/tmp") < 0 || !mkdtemp(dir))
+		abort();
+	/* A tree with nothing of a system in it would tell nothing. */
+	snprintf(etc, sizeof(etc), "%s/etc", dir);
+	if (mkdir(etc, 0755) < 0)
 		abort();
 	return dir;
 }

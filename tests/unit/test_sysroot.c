@@ -307,7 +307,7 @@ static void patterns_match_inside_components(void **state)
 	globs(sr, "/opt/file/*", "");
 	globs(sr, "/nowhere/*", "");
 	globs(sr, "/nowhere", "");
-	globs(sr, "/*", "/opt");
+	globs(sr, "/*", "/etc /opt");
 	rd_sysroot_free(sr);
 }
 

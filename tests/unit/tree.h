@@ -16,8 +16,14 @@ struct tree {
 
 static inline void tree_make_in(struct tree *tree, const char *folder)
 {
+	char etc[sizeof(tree->dir) + 4];
+
 	snprintf(tree->dir, sizeof(tree->dir), "%s/rd-tree-XXXXXX", folder);
 	if (!mkdtemp(tree->dir))
+		abort();
+	/* A tree with nothing of a system in it would tell nothing. */
+	snprintf(etc, sizeof(etc), "%s/etc", tree->dir);
+	if (mkdir(etc, 0755) < 0)
 		abort();
 }
 

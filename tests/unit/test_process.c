@@ -352,7 +352,7 @@ static void a_file_that_was_replaced_or_removed_is_an_old_copy(void **state)
 	assert_int_equal(find(&m, "/libback.so")->replaced, 0);
 	rd_mappings_release(&m);
 	rd_sysroot_free(sr);
-	stop(pid);
+	end(pid);
 }
 
 static void names_that_look_like_the_kernels_words_are_names(void **state)
@@ -377,7 +377,7 @@ static void names_that_look_like_the_kernels_words_are_names(void **state)
 	assert_int_equal(find(&m, "/libgone.so (deleted)")->replaced, 1);
 	rd_mappings_release(&m);
 	rd_sysroot_free(sr);
-	stop(pid);
+	end(pid);
 }
 
 static int go_into_folder(void)
@@ -416,7 +416,7 @@ static void paths_in_a_chroot_are_its_own(void **state)
 	rd_procload_release(&p);
 	rd_mappings_release(&m);
 	rd_sysroot_free(sr);
-	stop(pid);
+	end(pid);
 }
 
 static int map_too_much(void)
@@ -452,7 +452,7 @@ static void more_files_than_any_process_has_are_unknown(void **state)
 	assert_true(rd_fact_is_known(facts, "process.exe"));
 	rd_fact_free(facts);
 	rd_sysroot_free(sr);
-	stop(pid);
+	end(pid);
 }
 
 /* ---- processes that end, and that are none ---- */
@@ -564,7 +564,7 @@ static void every_probe_outlives_the_process(void **state)
 
 	(void)state;
 	assert_int_equal(rd_sysroot_open_process((unsigned)pid, &sr, NULL), 0);
-	stop(pid);
+	end(pid);
 	ctx.facts = rd_facts_new();
 	ctx.sysroot = sr;
 	for (size_t i = 0; i < rd_probes_n; i++)
@@ -618,7 +618,7 @@ static pid_t start_in_user_namespace(void)
 	}
 	if (byte == 'y')
 		return pid;
-	stop(pid);
+	end(pid);
 	return -1;
 }
 
@@ -648,7 +648,7 @@ static void users_of_a_namespace_have_their_numbers_outside_and_names_inside(voi
 	assert_false(rd_sysroot_inner_uid(sr, 0, &id));
 	assert_false(rd_sysroot_inner_gid(sr, 992, &id));
 	rd_sysroot_free(sr);
-	stop(pid);
+	end(pid);
 }
 
 int main(void)

@@ -71,7 +71,7 @@ void rd_expr_paths(const struct rd_expr *expr, struct rd_strv *ret);
  */
 struct rd_template *rd_template_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
                                       struct rd_error *err) RD_MUST_CHECK;
-/* One that is parsed once it is wanted: for a text that is known to be right. */
+/* One that is parsed once it is wanted: for a text that is known to be right, and stays. */
 struct rd_template *rd_template_new(const char *text, const struct rd_schema *schema, const struct rd_schema *item);
 struct rd_template *rd_template_free(struct rd_template *t);
 /* Appends the text; false where a path in it is unknown or absent (which then reads "?"). */

@@ -46,14 +46,20 @@ struct rd_rule {
 	struct rd_expr **when; /* all of them */
 	const char **when_text;
 	size_t when_n;
-	struct rd_expr **evidence; /* paths to show; none: what decided */
+	struct rd_expr **evidence; /* paths to show; none: what decided. By rd_rule_evidence() */
+	const char **evidence_text;
 	size_t evidence_n;
+	const struct rd_schema *schema, *item;
+	bool is_builtin; /* its texts are those of the program, and stay */
 	struct rd_template *title, *detail;
 	struct rd_template **next; /* commands or advice */
 	size_t next_n;
 	const char **explains, **caused_by, **fixes, **references; /* NULL-terminated */
 	const char *origin;                                        /* file it came from */
 };
+
+/* A path to show, parsed once it is wanted. */
+const struct rd_expr *rd_rule_evidence(const struct rd_rule *rule, size_t index);
 
 /* One named fix: what to do, in terms of actions. Texts are templates over the facts and over the finding's item. */
 struct rd_fix {

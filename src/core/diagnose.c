@@ -100,7 +100,7 @@ static void evidence_of_trace(struct rd_finding *f, const struct rd_trace *trace
 static void evidence_of_rule(struct rd_finding *f, const struct rd_fact *facts, const struct rd_fact *item)
 {
 	for (size_t i = 0; i < f->rule->evidence_n; i++) {
-		const struct rd_fact *value = rd_expr_path_get(f->rule->evidence[i], facts, item);
+		const struct rd_fact *value = rd_expr_path_get(rd_rule_evidence(f->rule, i), facts, item);
 
 		if (rd_fact_state(value) == RD_FACT_KNOWN)
 			add_evidence(f, rd_fact_path(value), value);

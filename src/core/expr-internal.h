@@ -31,12 +31,15 @@ enum rd_type { RD_TYPE_BOOL, RD_TYPE_NUMBER, RD_TYPE_STRING, RD_TYPE_VERSION, RD
 
 enum rd_op { RD_OP_EQ, RD_OP_NE, RD_OP_LT, RD_OP_LE, RD_OP_GT, RD_OP_GE };
 
+struct rd_pool;
+
 struct rd_path_step {
 	char *name; /* NULL: an index */
 	size_t index;
 };
 
 struct rd_expr {
+	struct rd_pool *pool; /* of the whole tree, at its root; NULL at other nodes */
 	enum rd_node node;
 	enum rd_type type;
 	struct rd_expr *left, *right; /* operands; a list and the expression over its items */

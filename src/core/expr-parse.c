@@ -6,6 +6,7 @@
 #include "expr-internal.h"
 #include "rocm-doctor/error.h"
 #include "util/cleanup.h"
+#include "util/pool.h"
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
@@ -16,6 +17,7 @@ struct parser {
 	const struct rd_schema *schema, *item;
 	const char *item_path; /* how the item's facts are declared, "gpus[]" */
 	unsigned depth;
+	struct rd_pool *pool; /* for all that becomes part of the tree */
 	struct rd_error *err;
 };
 
@@ -37,22 +39,19 @@ static struct rd_expr *fail_at(struct parser *p, const char *where, const char *
 
 struct rd_expr *rd_expr_free(struct rd_expr *e)
 {
-	if (!e)
+	struct rd_pool pool;
+
+	if (!e || !e->pool)
 		return NULL;
-	rd_expr_free(e->left);
-	rd_expr_free(e->right);
-	for (size_t i = 0; i < e->steps_n; i++)
-		free(e->steps[i].name);
-	free(e->steps);
-	free(e->text);
-	free(e->declared);
-	free(e);
+	/* It lies in itself. */
+	pool = *e->pool;
+	rd_pool_clear(&pool);
 	return NULL;
 }
 
-static struct rd_expr *new_node(enum rd_node node, enum rd_type type)
+static struct rd_expr *new_node(struct parser *p, enum rd_node node, enum rd_type type)
 {
-	struct rd_expr *e = rd_xcalloc(1, sizeof(*e));
+	struct rd_expr *e = rd_pool_alloc(p->pool, sizeof(*e));
 
 	e->node = node;
 	e->type = type;
@@ -61,7 +60,8 @@ static struct rd_expr *new_node(enum rd_node node, enum rd_type type)
 
 static void skip_space(struct parser *p)
 {
-	p->at += strspn(p->at, " \t\n\r");
+	while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r')
+		p->at++;
 }
 
 static bool accept(struct parser *p, const char *token)
@@ -113,7 +113,7 @@ static enum rd_type type_of_kind(enum rd_kind kind)
 
 static char *quoted(struct parser *p)
 {
-	struct rd_strbuf sb = RD_STRBUF_INIT;
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 	const char *begin = p->at;
 	char quote = *p->at++;
 
@@ -123,17 +123,24 @@ static char *quoted(struct parser *p)
 		rd_strbuf_addc(&sb, *p->at++);
 	}
 	if (!*p->at) {
-		rd_strbuf_release(&sb);
 		fail_at(p, begin, "the string that begins here has no end");
 		return NULL;
 	}
 	p->at++;
-	return rd_strbuf_detach(&sb);
+	return rd_pool_strndup(p->pool, sb.buf, sb.len);
 }
 
-static void add_step(struct rd_expr *e, char *name, size_t index)
+static void add_step(struct parser *p, struct rd_expr *e, char *name, size_t index)
 {
-	RD_GROW(e->steps, e->steps_n, e->steps_allocated);
+	if (e->steps_n == e->steps_allocated) {
+		struct rd_path_step *steps;
+
+		e->steps_allocated = e->steps_allocated ? 2 * e->steps_allocated : 4;
+		steps = rd_pool_alloc(p->pool, e->steps_allocated * sizeof(*steps));
+		if (e->steps_n)
+			memcpy(steps, e->steps, e->steps_n * sizeof(*steps));
+		e->steps = steps;
+	}
 	e->steps[e->steps_n++] = (struct rd_path_step){ name, index };
 }
 
@@ -147,14 +154,15 @@ struct position {
 static bool step_name(struct parser *p, struct rd_expr *e, struct position *pos, const char *name, size_t len,
                       const char *where)
 {
-	rd_auto_free char *copy = rd_xstrndup(name, len);
+	char *copy = rd_pool_strndup(p->pool, name, len);
 	const struct rd_schema *child =
 		pos->kind == RD_OBJECT || pos->kind == RD_MAP ? rd_schema_child(pos->schema, copy) : NULL;
 
 	if (child) {
 		pos->schema = child;
 		pos->kind = rd_schema_kind(child);
-		rd_strbuf_addf(&pos->declared, "%s%s", pos->declared.len ? "." : "", copy);
+		rd_strbuf_add(&pos->declared, pos->declared.len ? "." : "");
+		rd_strbuf_addn(&pos->declared, copy, len);
 		if (pos->kind == RD_LIST || pos->kind == RD_STRS)
 			rd_strbuf_add(&pos->declared, "[]");
 		else if (pos->kind == RD_MAP)
@@ -168,7 +176,7 @@ static bool step_name(struct parser *p, struct rd_expr *e, struct position *pos,
 		fail_at(p, where, "no probe provides '%s%s%s'", pos->declared.buf, pos->declared.len ? "." : "", copy);
 		return false;
 	}
-	add_step(e, rd_steal(copy), 0);
+	add_step(p, e, copy, 0);
 	return true;
 }
 
@@ -177,7 +185,7 @@ static bool step_bracket(struct parser *p, struct rd_expr *e, struct position *p
 	const char *where = p->at++;
 
 	if (*p->at == '"' || *p->at == '\'') {
-		rd_auto_free char *key = quoted(p);
+		char *key = quoted(p);
 
 		if (!key || !step_name(p, e, pos, key, strlen(key), where))
 			return false;
@@ -195,7 +203,7 @@ static bool step_bracket(struct parser *p, struct rd_expr *e, struct position *p
 		}
 		p->at = end;
 		pos->kind = pos->kind == RD_LIST ? RD_OBJECT : RD_STR;
-		add_step(e, NULL, index);
+		add_step(p, e, NULL, index);
 	}
 	if (*p->at != ']') {
 		fail_at(p, p->at, "']' is missing");
@@ -233,7 +241,7 @@ static bool parse_steps(struct parser *p, struct rd_expr *e, struct position *po
 
 static struct rd_expr *parse_path(struct parser *p)
 {
-	struct rd_expr *e = new_node(RD_NODE_PATH, RD_TYPE_OTHER);
+	struct rd_expr *e = new_node(p, RD_NODE_PATH, RD_TYPE_OTHER);
 	struct position pos = { p->schema, RD_OBJECT, RD_STRBUF_INIT };
 	const char *begin = p->at;
 	bool good = true;
@@ -252,13 +260,14 @@ static struct rd_expr *parse_path(struct parser *p)
 		}
 	}
 	good = good && parse_steps(p, e, &pos);
-	e->text = rd_xstrndup(begin, (size_t)(p->at - begin));
+	e->text = rd_pool_strndup(p->pool, begin, (size_t)(p->at - begin));
 	e->schema = pos.schema;
 	e->type = type_of_kind(pos.kind);
 	if (pos.kind == RD_STR)
 		e->scheme = pos.schema ? rd_schema_scheme(pos.schema) : RD_VERSION_NONE;
-	e->declared = rd_strbuf_detach(&pos.declared);
-	return good ? e : rd_expr_free(e);
+	e->declared = rd_pool_strndup(p->pool, pos.declared.buf, pos.declared.len);
+	rd_strbuf_release(&pos.declared);
+	return good ? e : NULL;
 }
 
 static struct rd_expr *parse_number(struct parser *p)
@@ -267,14 +276,14 @@ static struct rd_expr *parse_number(struct parser *p)
 		const char *name;
 		unsigned shift;
 	} units[] = { { "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 } };
-	struct rd_expr *e = new_node(RD_NODE_NUMBER, RD_TYPE_NUMBER);
+	struct rd_expr *e = new_node(p, RD_NODE_NUMBER, RD_TYPE_NUMBER);
 	const char *begin = p->at;
 	size_t n = strspn(p->at, "0123456789");
 	double scale = 1;
 
 	if (p->at[n] == '.' && p->at[n + 1] >= '0' && p->at[n + 1] <= '9')
 		n += 1 + strspn(p->at + n + 1, "0123456789");
-	e->text = rd_xstrndup(begin, n);
+	e->text = rd_pool_strndup(p->pool, begin, n);
 	e->number = strtod(e->text, NULL);
 	p->at += n;
 	for (size_t i = 0; i < RD_ARRAY_SIZE(units); i++) {
@@ -285,7 +294,6 @@ static struct rd_expr *parse_number(struct parser *p)
 		}
 	}
 	if (is_word(*p->at)) {
-		rd_expr_free(e);
 		return fail_at(p, p->at, "a number cannot go on like this; suffixes are KiB, MiB and GiB");
 	}
 	e->number *= scale;
@@ -361,7 +369,7 @@ static bool parse_version_argument(struct parser *p, struct rd_expr *e)
 	skip_space(p);
 	where = p->at;
 	if (*p->at == '"' || *p->at == '\'') {
-		e->left = new_node(RD_NODE_STRING, RD_TYPE_STRING);
+		e->left = new_node(p, RD_NODE_STRING, RD_TYPE_STRING);
 		e->left->text = quoted(p);
 		return e->left->text;
 	}
@@ -428,10 +436,10 @@ static struct rd_expr *parse_function(struct parser *p, size_t len)
 		if (strlen(f->name) != len || strncmp(f->name, begin, len) != 0)
 			continue;
 		p->at += len;
-		e = new_node(f->node, f->type);
+		e = new_node(p, f->node, f->type);
 		if (wants(p, "(") && parse_arguments(p, e) && wants(p, ")"))
 			return e;
-		return rd_expr_free(e);
+		return NULL;
 	}
 	return fail_at(p, begin, "there is no function '%.*s'", (int)len, begin);
 }
@@ -445,13 +453,13 @@ static struct rd_expr *parse_primary(struct parser *p)
 	if (accept(p, "(")) {
 		e = parse_or(p);
 		if (e && !wants(p, ")"))
-			return rd_expr_free(e);
+			return NULL;
 		return e;
 	}
 	if (*p->at == '"' || *p->at == '\'') {
-		e = new_node(RD_NODE_STRING, RD_TYPE_STRING);
+		e = new_node(p, RD_NODE_STRING, RD_TYPE_STRING);
 		e->text = quoted(p);
-		return e->text ? e : rd_expr_free(e);
+		return e->text ? e : NULL;
 	}
 	if (*p->at >= '0' && *p->at <= '9')
 		return parse_number(p);
@@ -461,7 +469,7 @@ static struct rd_expr *parse_primary(struct parser *p)
 	if (!len)
 		return fail_at(p, p->at, *p->at ? "a value is wanted before '%c'" : "a value is wanted here", *p->at);
 	if ((len == 4 && strncmp(p->at, "true", 4) == 0) || (len == 5 && strncmp(p->at, "false", 5) == 0)) {
-		e = new_node(RD_NODE_BOOL, RD_TYPE_BOOL);
+		e = new_node(p, RD_NODE_BOOL, RD_TYPE_BOOL);
 		e->boolean = *p->at == 't';
 		p->at += len;
 		return e;
@@ -529,15 +537,14 @@ static struct rd_expr *parse_comparison(struct parser *p)
 	if (!accept_op(p, &op)) {
 		if (left->type != RD_TYPE_VERSION)
 			return left;
-		rd_expr_free(left);
 		return fail_at(p, where, "version() is there to be compared");
 	}
-	e = new_node(RD_NODE_COMPARE, RD_TYPE_BOOL);
+	e = new_node(p, RD_NODE_COMPARE, RD_TYPE_BOOL);
 	e->op = op;
 	e->left = left;
 	e->right = parse_primary(p);
 	if (!e->right || !check_operands(p, e, where))
-		return rd_expr_free(e);
+		return NULL;
 	e->scheme = e->left->scheme ? e->left->scheme : e->right->scheme;
 	return e;
 }
@@ -561,11 +568,11 @@ static struct rd_expr *parse_not(struct parser *p)
 	if (++p->depth > RD_EXPR_DEPTH_MAX)
 		return fail_at(p, p->at, "nested more than %d deep", RD_EXPR_DEPTH_MAX);
 	where = p->at++;
-	e = new_node(RD_NODE_NOT, RD_TYPE_BOOL);
+	e = new_node(p, RD_NODE_NOT, RD_TYPE_BOOL);
 	e->left = parse_not(p);
 	p->depth--;
 	if (!e->left || !check_truth(p, e->left, where))
-		return rd_expr_free(e);
+		return NULL;
 	return e;
 }
 
@@ -579,7 +586,7 @@ static struct rd_expr *parse_chain(struct parser *p, const char *token, enum rd_
 	where = p->at;
 	left = next(p);
 	while (left && accept(p, token)) {
-		struct rd_expr *e = new_node(node, RD_TYPE_BOOL);
+		struct rd_expr *e = new_node(p, node, RD_TYPE_BOOL);
 		bool good = check_truth(p, left, where);
 
 		e->left = left;
@@ -587,7 +594,7 @@ static struct rd_expr *parse_chain(struct parser *p, const char *token, enum rd_
 		where = p->at;
 		e->right = good ? next(p) : NULL;
 		if (!e->right || !check_truth(p, e->right, where))
-			return rd_expr_free(e);
+			return NULL;
 		left = e;
 	}
 	return left;
@@ -622,24 +629,51 @@ static struct rd_expr *finish(struct parser *p, struct rd_expr *e)
 	if (!e)
 		return NULL;
 	skip_space(p);
-	if (*p->at) {
-		rd_expr_free(e);
+	if (*p->at)
 		return fail_at(p, p->at, "nothing is wanted after the end of the expression");
-	}
 	return e;
+}
+
+static struct rd_expr *parse_whole(struct parser *p, struct rd_expr *(*parse)(struct parser *))
+{
+	struct rd_pool pool = RD_POOL_INIT(1000);
+	struct rd_expr *e = NULL;
+
+	p->pool = &pool;
+	if (check_length(p))
+		e = finish(p, parse(p));
+	if (!e) {
+		rd_pool_clear(&pool);
+		return NULL;
+	}
+	e->pool = rd_pool_alloc(&pool, sizeof(pool));
+	*e->pool = pool;
+	return e;
+}
+
+static struct rd_expr *parse_condition(struct parser *p)
+{
+	struct rd_expr *e = parse_or(p);
+
+	if (e && e->type != RD_TYPE_BOOL)
+		return fail_at(p, p->text, "the expression is neither true nor false");
+	return e;
+}
+
+static struct rd_expr *parse_only_path(struct parser *p)
+{
+	skip_space(p);
+	if (*p->at != '.' && !is_letter(*p->at))
+		return fail_at(p, p->at, "a fact is wanted here");
+	return parse_path(p);
 }
 
 struct rd_expr *rd_expr_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
                               struct rd_error *err)
 {
 	struct parser p = { .text = text, .at = text, .schema = schema, .item = item, .item_path = "", .err = err };
-	struct rd_expr *e = check_length(&p) ? parse_or(&p) : NULL;
 
-	if (e && e->type != RD_TYPE_BOOL) {
-		rd_expr_free(e);
-		return fail_at(&p, text, "the expression is neither true nor false");
-	}
-	return finish(&p, e);
+	return parse_whole(&p, parse_condition);
 }
 
 struct rd_expr *rd_expr_parse_path(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
@@ -647,12 +681,7 @@ struct rd_expr *rd_expr_parse_path(const char *text, const struct rd_schema *sch
 {
 	struct parser p = { .text = text, .at = text, .schema = schema, .item = item, .item_path = "", .err = err };
 
-	if (!check_length(&p))
-		return NULL;
-	skip_space(&p);
-	if (*p.at != '.' && !is_letter(*p.at))
-		return fail_at(&p, p.at, "a fact is wanted here");
-	return finish(&p, parse_path(&p));
+	return parse_whole(&p, parse_only_path);
 }
 
 const struct rd_schema *rd_expr_item_schema(const struct rd_expr *path)

@@ -6,6 +6,7 @@
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/facts.h"
 #include "util/cleanup.h"
+#include "util/pool.h"
 #include "util/redact.h"
 #include "util/str.h"
 #include "util/strbuf.h"
@@ -14,6 +15,7 @@
 
 struct rd_fact {
 	struct rd_fact *parent;
+	struct rd_pool *pool; /* of the whole tree: what a fact gave up stays there until the tree goes */
 	size_t name_len;
 	enum rd_kind kind;
 	enum rd_fact_state state;
@@ -30,10 +32,11 @@ struct rd_fact {
 	char name[]; /* in its object or map, "" for an item of a list */
 };
 
-static struct rd_fact *new_fact(struct rd_fact *parent, const char *name, size_t len)
+static struct rd_fact *new_fact(struct rd_pool *pool, struct rd_fact *parent, const char *name, size_t len)
 {
-	struct rd_fact *f = rd_xcalloc(1, sizeof(*f) + len + 1);
+	struct rd_fact *f = rd_pool_alloc(pool, sizeof(*f) + len + 1);
 
+	f->pool = pool;
 	f->parent = parent;
 	f->name_len = len;
 	memcpy(f->name, name, len);
@@ -42,8 +45,11 @@ static struct rd_fact *new_fact(struct rd_fact *parent, const char *name, size_t
 
 struct rd_fact *rd_facts_new(void)
 {
-	struct rd_fact *root = new_fact(NULL, "", 0);
+	struct rd_pool *pool = rd_xmalloc(sizeof(*pool));
+	struct rd_fact *root;
 
+	*pool = (struct rd_pool)RD_POOL_INIT(4000);
+	root = new_fact(pool, NULL, "", 0);
 	root->kind = RD_OBJECT;
 	return root;
 }
@@ -51,30 +57,32 @@ struct rd_fact *rd_facts_new(void)
 /* Back to a leaf without value, at the same place in the tree. */
 static void reset(struct rd_fact *f)
 {
-	for (size_t i = 0; i < f->n; i++)
-		rd_fact_free(f->children[i]);
-	free(f->children);
-	if (f->kind == RD_STR)
-		free(f->str);
-	free(f->source);
-	free(f->reason);
-	*f = (struct rd_fact){ .parent = f->parent, .name_len = f->name_len };
+	*f = (struct rd_fact){ .parent = f->parent, .pool = f->pool, .name_len = f->name_len };
 }
 
 struct rd_fact *rd_fact_free(struct rd_fact *root)
 {
-	if (!root)
-		return NULL;
-	reset(root);
-	free(root);
+	struct rd_pool *pool = root ? root->pool : NULL;
+
+	if (pool)
+		rd_pool_clear(pool);
+	free(pool);
 	return NULL;
 }
 
 static struct rd_fact *add_child(struct rd_fact *at, const char *name, size_t len)
 {
-	struct rd_fact *child = new_fact(at, name, len);
+	struct rd_fact *child = new_fact(at->pool, at, name, len);
 
-	RD_GROW(at->children, at->n, at->allocated);
+	if (at->n == at->allocated) {
+		struct rd_fact **children;
+
+		at->allocated = at->allocated ? 2 * at->allocated : 8;
+		children = rd_pool_alloc(at->pool, at->allocated * sizeof(struct rd_fact *));
+		if (at->n)
+			memcpy(children, at->children, at->n * sizeof(struct rd_fact *));
+		at->children = children;
+	}
 	at->children[at->n++] = child;
 	return child;
 }
@@ -186,9 +194,9 @@ static struct rd_fact *make(struct rd_fact *at, const char *path)
 }
 
 /* Text from a host may be anything; JSON and terminals want UTF-8. */
-static char *utf8_copy(const char *s)
+static char *utf8_copy(struct rd_pool *pool, const char *s)
 {
-	struct rd_strbuf sb = RD_STRBUF_INIT;
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 	size_t good = 0;
 
 	while (s[good]) {
@@ -199,7 +207,7 @@ static char *utf8_copy(const char *s)
 		good += n;
 	}
 	if (!s[good])
-		return rd_xstrndup(s, good);
+		return rd_pool_strndup(pool, s, good);
 	while (*s) {
 		size_t n = rd_utf8_length(s);
 
@@ -209,7 +217,7 @@ static char *utf8_copy(const char *s)
 			rd_strbuf_addf(&sb, "\\x%02x", (unsigned char)*s);
 		s += n ? n : 1;
 	}
-	return rd_strbuf_detach(&sb);
+	return rd_pool_strndup(pool, sb.buf, sb.len);
 }
 
 static struct rd_fact *leaf(struct rd_fact *at, const char *path, enum rd_kind kind, const char *source)
@@ -218,7 +226,7 @@ static struct rd_fact *leaf(struct rd_fact *at, const char *path, enum rd_kind k
 
 	reset(f);
 	f->kind = kind;
-	f->source = source ? utf8_copy(source) : NULL;
+	f->source = source ? utf8_copy(f->pool, source) : NULL;
 	return f;
 }
 
@@ -242,9 +250,9 @@ void rd_fact_set_real(struct rd_fact *at, const char *path, double value, const 
 }
 
 /* Facts go into reports, and those to strangers. */
-static char *value_copy(const char *value)
+static char *value_copy(struct rd_pool *pool, const char *value)
 {
-	char *copy = utf8_copy(value);
+	char *copy = utf8_copy(pool, value);
 
 	rd_redact(copy);
 	return copy;
@@ -252,15 +260,15 @@ static char *value_copy(const char *value)
 
 void rd_fact_set_str(struct rd_fact *at, const char *path, const char *value, const char *source)
 {
-	char *copy = value_copy(value);
+	char *copy = value_copy(at->pool, value);
 
 	leaf(at, path, RD_STR, source)->str = copy;
 }
 
 void rd_fact_set_entry(struct rd_fact *at, const char *map, const char *name, const char *value, const char *source)
 {
-	rd_auto_free char *key = utf8_copy(name);
-	char *copy = value_copy(value);
+	const char *key = utf8_copy(at->pool, name);
+	char *copy = value_copy(at->pool, value);
 	struct rd_fact *f = make(at, map), *entry;
 
 	make_container(f, RD_MAP);
@@ -270,7 +278,7 @@ void rd_fact_set_entry(struct rd_fact *at, const char *map, const char *name, co
 	reset(entry);
 	entry->kind = RD_STR;
 	entry->str = copy;
-	entry->source = source ? utf8_copy(source) : NULL;
+	entry->source = source ? utf8_copy(f->pool, source) : NULL;
 }
 
 void rd_fact_set_absent(struct rd_fact *at, const char *path, const char *source)
@@ -283,7 +291,7 @@ void rd_fact_set_unknown_why(struct rd_fact *at, const char *path, const char *r
 	struct rd_fact *f = leaf(at, path, RD_NONE, source);
 
 	f->state = RD_FACT_UNKNOWN;
-	f->reason = utf8_copy(reason);
+	f->reason = utf8_copy(f->pool, reason);
 }
 
 void rd_fact_set_unknown(struct rd_fact *at, const char *path, int err, const char *source)
@@ -307,7 +315,7 @@ static void set_container(struct rd_fact *at, const char *path, enum rd_kind kin
 
 	make_container(f, kind);
 	if (!f->source && source)
-		f->source = utf8_copy(source);
+		f->source = utf8_copy(f->pool, source);
 }
 
 void rd_fact_set_list(struct rd_fact *at, const char *path, const char *source)
@@ -326,10 +334,10 @@ struct rd_fact *rd_fact_append(struct rd_fact *at, const char *list, const char 
 
 	make_container(f, RD_LIST);
 	if (!f->source && source)
-		f->source = utf8_copy(source);
+		f->source = utf8_copy(f->pool, source);
 	item = add_child(f, "", 0);
 	item->kind = RD_OBJECT;
-	item->source = source ? utf8_copy(source) : NULL;
+	item->source = source ? utf8_copy(f->pool, source) : NULL;
 	return item;
 }
 
@@ -340,11 +348,11 @@ void rd_fact_append_str(struct rd_fact *at, const char *list, const char *value,
 	make_container(f, RD_STRS);
 	f->kind = RD_STRS;
 	if (!f->source && source)
-		f->source = utf8_copy(source);
+		f->source = utf8_copy(f->pool, source);
 	item = add_child(f, "", 0);
 	item->kind = RD_STR;
-	item->str = value_copy(value);
-	item->source = source ? utf8_copy(source) : NULL;
+	item->str = value_copy(at->pool, value);
+	item->source = source ? utf8_copy(f->pool, source) : NULL;
 }
 
 enum rd_kind rd_fact_kind(const struct rd_fact *f)

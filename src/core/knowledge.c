@@ -263,8 +263,9 @@ static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, 
 		if (put_record(k, child, kind, file, where, err) < 0)
 			return -EINVAL;
 	}
-	/* The records have all that is of use. */
-	forget_json(file);
+	/* Those that are built in keep their texts in it, the others have copies. */
+	if (!is_trusted(k, file))
+		forget_json(file);
 	return 0;
 }
 

@@ -21,6 +21,18 @@ struct parse {
 	struct rd_error *err;
 };
 
+/* A built-in text stays where it is. */
+static const char *keep(const struct parse *p, const char *text)
+{
+	return p->trusted ? text : rd_xstrdup(text);
+}
+
+static void drop(const struct rd_rule *rule, const char *text)
+{
+	if (!rule->is_builtin)
+		free((char *)text);
+}
+
 static int fail(const struct parse *p, const char *key, const char *what)
 {
 	return rd_error_set(p->err, -EINVAL, "%s: %s/%s: %s", p->origin, p->where, key, what);
@@ -61,7 +73,7 @@ static int parse_id(struct parse *p, const char *key, const cJSON *json)
 	for (const char *c = slash + 1; *c; c++)
 		if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && *c != '-')
 			return fail(p, key, "an id has lower-case letters, digits and '-' only");
-	p->rule->id = rd_xstrdup(json->valuestring);
+	p->rule->id = keep(p, json->valuestring);
 	return 0;
 }
 
@@ -117,7 +129,8 @@ static int parse_for_each(struct parse *p, const char *key, const cJSON *json)
 	p->item = rd_expr_item_schema(p->rule->for_each);
 	if (!p->item)
 		return fail(p, key, "this names no list");
-	p->rule->for_each_text = rd_xstrdup(json->valuestring);
+	p->rule->for_each_text = keep(p, json->valuestring);
+	p->rule->item = p->item;
 	return 0;
 }
 
@@ -236,7 +249,7 @@ static int parse_when(struct parse *p, const char *key, const cJSON *json)
 		rule->when[rule->when_n] = rd_expr_parse(text, p->schema, p->item, &below);
 		if (!rule->when[rule->when_n])
 			return fail_below(p, key, rule->when_n, cJSON_IsArray(json), &below);
-		rule->when_text[rule->when_n] = rd_xstrdup(text);
+		rule->when_text[rule->when_n] = keep(p, text);
 	}
 	return 0;
 }
@@ -250,15 +263,28 @@ static int parse_evidence(struct parse *p, const char *key, const cJSON *json)
 	if (r < 0)
 		return r;
 	rule->evidence = rd_xcalloc(n, sizeof(*rule->evidence));
+	rule->evidence_text = rd_xcalloc(n, sizeof(*rule->evidence_text));
 	for (; rule->evidence_n < n; rule->evidence_n++) {
 		struct rd_error below = RD_ERROR_INIT;
 
+		rule->evidence_text[rule->evidence_n] = keep(p, string_at(json, rule->evidence_n));
+		if (p->trusted)
+			continue;
 		rule->evidence[rule->evidence_n] =
-			rd_expr_parse_path(string_at(json, rule->evidence_n), p->schema, p->item, &below);
-		if (!rule->evidence[rule->evidence_n])
+			rd_expr_parse_path(rule->evidence_text[rule->evidence_n], p->schema, p->item, &below);
+		if (!rule->evidence[rule->evidence_n]) {
+			drop(rule, rule->evidence_text[rule->evidence_n]);
 			return fail_below(p, key, rule->evidence_n, cJSON_IsArray(json), &below);
+		}
 	}
 	return 0;
+}
+
+const struct rd_expr *rd_rule_evidence(const struct rd_rule *rule, size_t index)
+{
+	if (!rule->evidence[index])
+		rule->evidence[index] = rd_expr_parse_path(rule->evidence_text[index], rule->schema, rule->item, NULL);
+	return rule->evidence[index];
 }
 
 static int parse_names(struct parse *p, const char *key, const cJSON *json, const char ***ret)
@@ -270,7 +296,7 @@ static int parse_names(struct parse *p, const char *key, const cJSON *json, cons
 		return r;
 	*ret = rd_xcalloc(n + 1, sizeof(**ret));
 	for (size_t i = 0; i < n; i++)
-		(*ret)[i] = rd_xstrdup(string_at(json, i));
+		(*ret)[i] = keep(p, string_at(json, i));
 	return 0;
 }
 
@@ -324,30 +350,32 @@ static const char **empty_names(const char **names)
 	return names ? names : rd_xcalloc(1, sizeof(*names));
 }
 
-static int check_known_keys(const struct parse *p, const cJSON *json)
+/* The value of each known key; an unknown one is an error. */
+static int sort_keys(const struct parse *p, const cJSON *json, const cJSON *values[RD_ARRAY_SIZE(keys)])
 {
 	const cJSON *child;
 
 	cJSON_ArrayForEach (child, json) {
-		bool known = false;
+		size_t i = 0;
 
-		for (size_t i = 0; i < RD_ARRAY_SIZE(keys) && !known; i++)
-			known = rd_streq(keys[i].name, child->string);
-		if (!known)
+		while (i < RD_ARRAY_SIZE(keys) &&
+		       (keys[i].name[0] != child->string[0] || !rd_streq(keys[i].name, child->string)))
+			i++;
+		if (i == RD_ARRAY_SIZE(keys))
 			return fail(p, child->string, "no such key in a rule");
+		values[i] = child;
 	}
 	return 0;
 }
 
 static int parse_keys(struct parse *p, const cJSON *json)
 {
-	int r = check_known_keys(p, json);
+	const cJSON *values[RD_ARRAY_SIZE(keys)] = { NULL };
+	int r = sort_keys(p, json, values);
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(keys) && r >= 0; i++) {
-		const cJSON *value = cJSON_GetObjectItemCaseSensitive(json, keys[i].name);
-
-		if (value)
-			r = keys[i].parse(p, keys[i].name, value);
+		if (values[i])
+			r = keys[i].parse(p, keys[i].name, values[i]);
 		else if (keys[i].required)
 			r = fail(p, keys[i].name, "this key is missing");
 	}
@@ -363,7 +391,9 @@ struct rd_rule *rd_rule_parse(const cJSON *json, const char *origin, const char 
 	struct parse p = { rule, origin, where, schema, NULL, trusted, err };
 
 	rule->enabled = true;
-	rule->origin = rd_xstrdup(origin);
+	rule->is_builtin = trusted;
+	rule->schema = schema;
+	rule->origin = keep(&p, origin);
 	if (!cJSON_IsObject(json)) {
 		rd_error_set(err, -EINVAL, "%s: %s: an object is wanted", origin, where);
 		return rd_rule_free(rule);
@@ -377,10 +407,10 @@ struct rd_rule *rd_rule_parse(const cJSON *json, const char *origin, const char 
 	return rule;
 }
 
-static void free_names(const char **names)
+static void free_names(const struct rd_rule *rule, const char **names)
 {
 	for (size_t i = 0; names && names[i]; i++)
-		free((char *)names[i]);
+		drop(rule, names[i]);
 	free(names);
 }
 
@@ -397,10 +427,13 @@ struct rd_rule *rd_rule_free(struct rd_rule *rule)
 		return NULL;
 	for (size_t i = 0; i < rule->when_n; i++) {
 		rd_expr_free(rule->when[i]);
-		free((char *)rule->when_text[i]);
+		drop(rule, rule->when_text[i]);
 	}
-	for (size_t i = 0; i < rule->evidence_n; i++)
+	for (size_t i = 0; i < rule->evidence_n; i++) {
 		rd_expr_free(rule->evidence[i]);
+		drop(rule, rule->evidence_text[i]);
+	}
+	free(rule->evidence_text);
 	free(rule->when);
 	free(rule->when_text);
 	free(rule->evidence);
@@ -410,13 +443,13 @@ struct rd_rule *rd_rule_free(struct rd_rule *rule)
 	rd_template_free(rule->title);
 	rd_template_free(rule->detail);
 	rd_expr_free(rule->for_each);
-	free_names(rule->explains);
-	free_names(rule->caused_by);
-	free_names(rule->fixes);
-	free_names(rule->references);
-	free((char *)rule->for_each_text);
-	free((char *)rule->id);
-	free((char *)rule->origin);
+	free_names(rule, rule->explains);
+	free_names(rule, rule->caused_by);
+	free_names(rule, rule->fixes);
+	free_names(rule, rule->references);
+	drop(rule, rule->for_each_text);
+	drop(rule, rule->id);
+	drop(rule, rule->origin);
 	free(rule);
 	return NULL;
 }

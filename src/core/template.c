@@ -19,7 +19,8 @@ struct rd_template {
 		struct rd_expr *path;
 	} * pieces;
 	size_t n, allocated;
-	char *text;
+	const char *text;
+	char *copy; /* NULL: the text is borrowed */
 	/* Set until the text is parsed. */
 	const struct rd_schema *schema, *item;
 };
@@ -75,7 +76,7 @@ struct rd_template *rd_template_new(const char *text, const struct rd_schema *sc
 {
 	struct rd_template *t = rd_xcalloc(1, sizeof(*t));
 
-	t->text = rd_xstrdup(text);
+	t->text = text;
 	t->schema = schema;
 	t->item = item;
 	return t;
@@ -86,6 +87,7 @@ struct rd_template *rd_template_parse(const char *text, const struct rd_schema *
 {
 	struct rd_template *t = rd_template_new(text, NULL, NULL);
 
+	t->text = t->copy = rd_xstrdup(text);
 	return parse_pieces(t, text, schema, item, err) < 0 ? rd_template_free(t) : t;
 }
 
@@ -108,7 +110,7 @@ struct rd_template *rd_template_free(struct rd_template *t)
 		rd_expr_free(t->pieces[i].path);
 	}
 	free(t->pieces);
-	free(t->text);
+	free(t->copy);
 	free(t);
 	return NULL;
 }

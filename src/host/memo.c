@@ -11,6 +11,7 @@
 
 #include "memo.h"
 #include "util/cleanup.h"
+#include "util/pool.h"
 #include "util/str.h"
 #include "util/xalloc.h"
 #include "walk.h"
@@ -23,8 +24,10 @@
 
 struct rd_memo {
 	struct rd_place root;
+	struct rd_pool pool; /* of all other places */
 	struct rd_place *buckets[BUCKETS];
 	size_t places_n;
+	struct rd_place *listed;
 	/* Folders that are open, a ring: the one opened first is closed first. */
 	struct rd_place *open[FOLDERS_MAX];
 	size_t open_n, open_max, hand;
@@ -35,7 +38,8 @@ struct rd_memo *rd_memo_new(int fd)
 	struct rd_memo *m = rd_xcalloc(1, sizeof(*m));
 	struct rlimit limit;
 
-	m->root = (struct rd_place){ .path = rd_xstrdup(""), .type = RD_WALK_DIR, .fd = fd, .names = RD_STRV_INIT };
+	m->pool = (struct rd_pool)RD_POOL_INIT(65536);
+	m->root = (struct rd_place){ .path = "", .type = RD_WALK_DIR, .fd = fd, .names = RD_STRV_INIT };
 	m->open_max = FOLDERS_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < FOLDERS_MAX)
 		m->open_max = limit.rlim_cur / 4 < 2 ? 2 : limit.rlim_cur / 4;
@@ -48,18 +52,11 @@ static void forget(struct rd_memo *m)
 {
 	for (size_t i = 0; i < m->open_n; i++)
 		close(m->open[i]->fd);
-	for (size_t i = 0; i < BUCKETS; i++) {
-		struct rd_place *next;
-
-		for (struct rd_place *p = m->buckets[i]; p; p = next) {
-			next = p->next;
-			rd_strv_clear(&p->names);
-			free(p->path);
-			free(p->link);
-			free(p);
-		}
-		m->buckets[i] = NULL;
-	}
+	for (struct rd_place *p = m->listed; p; p = p->next_listed)
+		rd_strv_clear(&p->names);
+	m->listed = NULL;
+	rd_pool_clear(&m->pool);
+	memset(m->buckets, 0, sizeof(m->buckets));
 	m->places_n = m->open_n = m->hand = 0;
 }
 
@@ -68,9 +65,6 @@ struct rd_memo *rd_memo_free(struct rd_memo *m)
 	if (!m)
 		return NULL;
 	forget(m);
-	rd_strv_clear(&m->root.names);
-	free(m->root.path);
-	free(m->root.link);
 	free(m);
 	return NULL;
 }
@@ -79,6 +73,7 @@ static struct rd_place *child(struct rd_memo *m, struct rd_place *parent, const 
 {
 	size_t hash = (uintptr_t)parent >> 4, len;
 	struct rd_place *p;
+	char *path;
 
 	for (size_t i = 0; i < n; i++)
 		hash = (hash ^ (unsigned char)name[i]) * 0x01000193;
@@ -86,18 +81,18 @@ static struct rd_place *child(struct rd_memo *m, struct rd_place *parent, const 
 	for (p = m->buckets[hash]; p; p = p->next)
 		if (p->parent == parent && p->name_len == n && memcmp(p->path + p->name_at, name, n) == 0)
 			return p;
-	len = strlen(parent->path);
-	p = rd_xmalloc(sizeof(*p));
+	len = parent->name_at + parent->name_len;
+	p = rd_pool_alloc(&m->pool, sizeof(*p));
+	path = rd_pool_alloc(&m->pool, len + n + 2);
 	*p = (struct rd_place){
 		.parent = parent, .next = m->buckets[hash], .type = NOT_ASKED, .fd = -1, .names = RD_STRV_INIT
 	};
 	p->name_at = len + 1;
 	p->name_len = n;
-	p->path = rd_xmalloc(len + n + 2);
-	memcpy(p->path, parent->path, len);
-	p->path[len] = '/';
-	memcpy(p->path + len + 1, name, n);
-	p->path[len + 1 + n] = '\0';
+	memcpy(path, parent->path, len);
+	path[len] = '/';
+	memcpy(path + len + 1, name, n);
+	p->path = path;
 	m->buckets[hash] = p;
 	m->places_n++;
 	return p;
@@ -176,10 +171,18 @@ int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret)
 			return -errno;
 		if ((size_t)n == sizeof(text))
 			return -ENAMETOOLONG;
-		place->link = rd_xstrndup(text, (size_t)n);
+		place->link = rd_pool_strndup(&m->pool, text, (size_t)n);
 	}
 	*ret = place->link;
 	return 0;
+}
+
+void rd_memo_keep_names(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names)
+{
+	rd_strv_add_all(&place->names, names);
+	place->listed = true;
+	place->next_listed = m->listed;
+	m->listed = place;
 }
 
 int rd_memo_open(struct rd_memo *m, struct rd_place *place, int flags)

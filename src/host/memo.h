@@ -14,12 +14,14 @@ struct rd_memo;
 /* One name in the tree, there or not. */
 struct rd_place {
 	struct rd_place *parent, *next; /* NULL: the root; in the bucket */
-	char *path;                     /* without links; "" is the root */
+	const char *path;               /* without links; "" is the root */
 	size_t name_at, name_len;       /* where the name is in it */
 	int type;                       /* enum rd_walk_type, -errno, or not asked yet */
 	int fd;                         /* of a folder while it is open, else -1 */
 	struct stat st;
-	char *link;
+	const char *link;
+	/* What a listing gave. */
+	struct rd_place *next_listed;
 	struct rd_strv names;
 	bool listed;
 };
@@ -41,3 +43,5 @@ int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_
 int rd_memo_open(struct rd_memo *m, struct rd_place *place, int flags) RD_MUST_CHECK;
 /* The text of a link; -EINVAL for anything else. */
 int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret) RD_MUST_CHECK;
+/* Copies of the names that a folder has. */
+void rd_memo_keep_names(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names);

@@ -295,10 +295,8 @@ int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
 		return 0;
 	}
 	r = list(sr, path, ret);
-	if (r == 0 && ret->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0) {
-		rd_strv_add_all(&place->names, ret);
-		place->listed = true;
-	}
+	if (r == 0 && ret->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0)
+		rd_memo_keep_names(sr->memo, place, ret);
 	return r;
 }
 

@@ -5,6 +5,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* True where a sanitizer looks for memory that nobody gave back, and for what is read beside it. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define RD_SANITIZED 1
+#else
+#define RD_SANITIZED 0
+#endif
+
 static inline void rd_cleanup_free(void *p)
 {
 	free(*(void **)p);

@@ -121,35 +121,46 @@ def do_sh(text):
     subprocess.run(["bash"], input=text.encode(errors="surrogateescape"), check=True, stdout=subprocess.DEVNULL)
 
 
+def say(helper, root, name):
+    """A planted tree, and the plan for it in one format."""
+    plant(root)
+    return subprocess.run([helper, str(root), name], stdout=subprocess.PIPE, check=True).stdout
+
+
+def wanted(helper, root):
+    """The tree as the applier leaves it; it runs no program in a tree, and writes a value as sysfs is written."""
+    say(helper, root, "apply")
+    (root / "etc/ran").write_bytes(b"".join(b"<" + a + b">" for a in RAN))
+    (root / "etc/value").write_bytes(b"$(id) 'high'\n")
+    return root
+
+
+def differences(name, root, wanted_root):
+    """How a tree differs from the one wanted, in what the format can say."""
+    modes = name != "cloud-init"
+    got, want = picture(root, modes), picture(wanted_root, modes)
+    if name == "dockerfile":
+        # A value of sysfs belongs to the host and not to an image.
+        del got[b"etc/value"], want[b"etc/value"]
+    return [f"{os.fsdecode(key)} is {got.get(key)}, wanted {want.get(key)}"
+            for key in sorted(set(got) | set(want)) if got.get(key) != want.get(key)]
+
+
 def main():
     helper, failed = sys.argv[1], 0
+    os.umask(0o022)
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-plan-") as scratch:
-        os.umask(0o022)
-
-        def say(name):
-            root = Path(scratch) / name
-            plant(root)
-            done = subprocess.run([helper, str(root), name], stdout=subprocess.PIPE, check=True)
-            return root, done.stdout
-
-        wanted_root, _ = say("apply")
-        (wanted_root / "etc/ran").write_bytes(b"".join(b"<" + a + b">" for a in RAN))
-        (wanted_root / "etc/value").write_bytes(b"$(id) 'high'\n")
-        assert json.loads(say("json")[1].decode())["schema"] == "rocm-doctor/plan/1"
-        for name, do, modes in (("sh", do_sh, True), ("dockerfile", do_dockerfile, True), ("ansible", do_ansible, True),
-                                ("cloud-init", do_cloud_init, False)):
+        scratch = Path(scratch)
+        target = wanted(helper, scratch / "apply")
+        assert json.loads(say(helper, scratch / "json", "json").decode())["schema"] == "rocm-doctor/plan/1"
+        for name, do in (("sh", do_sh), ("dockerfile", do_dockerfile), ("ansible", do_ansible), ("cloud-init", do_cloud_init)):
             if name in ("ansible", "cloud-init") and not yaml:
                 print(f"{name}: skipped, no python3-yaml")
                 continue
-            root, text = say(name)
+            text = say(helper, scratch / name, name)
             do(text.decode(errors="surrogateescape") if name == "sh" else text.decode())
-            got, wanted = picture(root, modes), picture(wanted_root, modes)
-            if name == "dockerfile":
-                # A value of sysfs belongs to the host and not to an image.
-                del got[b"etc/value"], wanted[b"etc/value"]
-            wrong = [key for key in sorted(set(got) | set(wanted)) if got.get(key) != wanted.get(key)]
-            for key in wrong:
-                print(f"{name}: {os.fsdecode(key)} is {got.get(key)}, wanted {wanted.get(key)}")
+            wrong = differences(name, scratch / name, target)
+            print("".join(f"{name}: {line}\n" for line in wrong), end="")
             print(f"{name}: {'failed' if wrong else 'ok'}")
             failed += bool(wrong)
     sys.exit(bool(failed))

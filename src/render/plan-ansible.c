@@ -7,6 +7,7 @@
 #include "util/cleanup.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
+#include "util/xalloc.h"
 
 /* Ansible would take "{{ ... }}" in any text for an expression, and run it. */
 static void put_text(struct rd_strbuf *sb, const char *text)
@@ -25,11 +26,18 @@ static void key(struct rd_strbuf *sb, const char *indent, const char *name, cons
 
 static void put_name(struct rd_strbuf *sb, const struct rd_step *step)
 {
-	key(sb, "    - ", "name", rd_step_words(step));
+	rd_auto_free char *name = rd_xstrdup(rd_step_words(step));
+
+	/* As ansible-lint wants it. */
+	if (*name >= 'a' && *name <= 'z')
+		*name -= 'a' - 'A';
+	key(sb, "    - ", "name", name);
 }
 
-static void put_argv(struct rd_strbuf *sb, const char *const argv[])
+/* What makes written files take effect does no harm when it runs again, and changes nothing then: a play run twice says so. */
+static void put_argv(struct rd_strbuf *sb, const char *const argv[], bool changes)
 {
+	rd_strbuf_addf(sb, "      changed_when: %s\n", changes ? "true" : "false");
 	rd_strbuf_add(sb, "      ansible.builtin.command:\n        argv:\n");
 	for (size_t i = 0; argv[i]; i++) {
 		rd_strbuf_add(sb, "          - ");
@@ -55,7 +63,7 @@ static void put_write(struct rd_strbuf *sb, const struct rd_effect *e)
 
 	if (!rd_is_utf8(e->after)) {
 		rd_content_argv(&argv, e);
-		put_argv(sb, (const char *const *)argv.v);
+		put_argv(sb, (const char *const *)argv.v, true);
 		return;
 	}
 	rd_strbuf_add(sb, "      ansible.builtin.copy:\n");
@@ -88,12 +96,12 @@ static void put_run(struct rd_strbuf *sb, const struct rd_step *step, const stru
 	put_name(sb, step);
 	if (e->kind == RD_EFFECT_VALUE) {
 		/* sysfs takes one write, which copy's rename cannot make. */
-		put_argv(sb, (const char *const[]){ "tee", e->path, NULL });
+		put_argv(sb, (const char *const[]){ "tee", e->path, NULL }, true);
 		key(sb, "        ", "stdin", e->after);
 		return;
 	}
 	rd_owner_argv(&argv, e);
-	put_argv(sb, (const char *const *)argv.v);
+	put_argv(sb, (const char *const *)argv.v, e->kind == RD_EFFECT_RUN);
 }
 
 static void put_effect(struct rd_strbuf *sb, const struct rd_step *step, const struct rd_effect *e)
@@ -109,12 +117,12 @@ int rd_render_plan_ansible(const struct rd_plan *plan, FILE *out)
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 
 	rd_strbuf_add(&sb, "# Written by rocm-doctor fix --format ansible.\n"
-	                   "- name: what rocm-doctor would mend\n  hosts: all\n  gather_facts: false\n");
+	                   "- name: What rocm-doctor would mend\n  hosts: all\n  gather_facts: false\n");
 	rd_strbuf_add(&sb, "  environment:\n    DEBIAN_FRONTEND: noninteractive\n    LC_ALL: C.UTF-8\n");
 	rd_strbuf_addf(&sb, "  become: %s\n  tasks:%s\n", plan->needs_root ? "true" : "false", plan->n ? "" : " []");
 	for (size_t i = 0; i < plan->n; i++) {
 		if (i == plan->reboot_at)
-			rd_strbuf_add(&sb, "    - name: reboot\n      ansible.builtin.reboot:\n");
+			rd_strbuf_add(&sb, "    - name: Reboot\n      ansible.builtin.reboot:\n");
 		for (size_t j = 0; j < plan->steps[i]->effects_n; j++)
 			put_effect(&sb, plan->steps[i], &plan->steps[i]->effects[j]);
 	}

@@ -10,7 +10,9 @@
 #include "rocm-doctor/loader.h"
 #include "rocm-doctor/macros.h"
 #include "rocm-doctor/process.h"
-#include "util/strv.h"
+
+struct rd_strv;
+struct rd_sysroot;
 
 #define RD_PROCLOAD_NONE SIZE_MAX
 
@@ -39,7 +41,7 @@ struct rd_procload {
 	char *torch;              /* folder of PyTorch, where it is loaded; NULL: it is not */
 	struct rd_loader *loader; /* NULL: not to be simulated, for @why */
 	char *why;
-	struct rd_strv missing; /* of the rocm_sdk wheels, as rd_pyload_torch() */
+	struct rd_strv *missing; /* of the rocm_sdk wheels, as rd_pyload_torch() */
 	struct rd_proc_library *v;
 	size_t n, allocated;
 };

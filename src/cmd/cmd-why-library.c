@@ -430,8 +430,8 @@ static int simulate_process(struct why *w)
 		return rd_app_fail(w->app, RD_EXIT_BROKEN, "cannot tell what process %u has mapped: %s",
 		                   rd_sysroot_pid(w->app->sysroot), r == -ESRCH ? "it has ended" : rd_strerror(r));
 	w->loader = w->process->loader;
-	for (size_t i = 0; i < w->process->missing.n; i++)
-		rd_strv_push(&w->missing, w->process->missing.v[i]);
+	for (size_t i = 0; i < w->process->missing->n; i++)
+		rd_strv_push(&w->missing, w->process->missing->v[i]);
 	return 0;
 }
 

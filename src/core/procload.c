@@ -10,6 +10,7 @@
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
 #include "util/str.h"
+#include "util/strv.h"
 #include "util/xalloc.h"
 
 /* What is asked of a mapped library besides its path. */
@@ -140,7 +141,7 @@ static int start(struct work *w, struct rd_error *err)
 		return rd_error_set(err, -EOPNOTSUPP, "it was started by a call of the loader, '%s'", p->exe);
 	read_environment(w, &env);
 	p->torch = find_torch(p);
-	if (p->torch && rd_pyload_torch(w->sr, &env, p->exe, p->torch, &p->loader, &p->missing, NULL) == 0)
+	if (p->torch && rd_pyload_torch(w->sr, &env, p->exe, p->torch, &p->loader, p->missing, NULL) == 0)
 		return 0;
 	return rd_loader_start(w->sr, &env, p->exe, &p->loader, err);
 }
@@ -302,10 +303,12 @@ int rd_procload_read(struct rd_sysroot *sr, struct rd_procload *ret)
 	struct work w = { .sr = sr, .p = ret };
 	int r;
 
-	*ret = (struct rd_procload){ .exe = NULL };
+	*ret = (struct rd_procload){ .missing = rd_xcalloc(1, sizeof(struct rd_strv)) };
 	r = rd_process_mapped(sr, &ret->mapped);
-	if (r < 0)
+	if (r < 0) {
+		rd_procload_release(ret);
 		return r;
+	}
 	w.facts = rd_xcalloc(ret->mapped.n + 1, sizeof(*w.facts));
 	for (size_t i = 0; i < ret->mapped.n; i++)
 		read_mapped(&w, i);
@@ -327,7 +330,9 @@ void rd_procload_release(struct rd_procload *p)
 {
 	rd_mappings_release(&p->mapped);
 	rd_loader_free(p->loader);
-	rd_strv_clear(&p->missing);
+	if (p->missing)
+		rd_strv_clear(p->missing);
+	free(p->missing);
 	free(p->exe);
 	free(p->torch);
 	free(p->why);

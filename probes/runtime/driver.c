@@ -253,6 +253,8 @@ static int run(struct rd_probe_ctx *ctx)
 	struct search s = { .ctx = ctx, .facts = ctx->facts, .rocm = newest_rocm(ctx->facts) };
 	rd_auto_free char *refusal = NULL;
 
+	if (rd_fact_is_unknown(ctx->facts, "host.os.id"))
+		return 0;
 	s.release = release_row(&s);
 	s.own_series = s.release ? own_series(&s) : "";
 	choose(&s);
@@ -269,6 +271,7 @@ const struct rd_probe rd_probe_runtime_driver = {
 	.layer = RD_LAYER_RUNTIME,
 	.flags = RD_PROBE_PURE,
 	.after = "runtime/support",
+	.needs = (const char *const[]){ "host.os.id", NULL },
 	.summary = "which driver of AMD would go with this host",
 	.facts =
 		(const struct rd_fact_decl[]){

@@ -11,6 +11,7 @@
 #include "rocm-doctor/target.h"
 #include "util/cleanup.h"
 #include "util/str.h"
+#include "util/strbuf.h"
 #include "util/strv.h"
 #include "util/xalloc.h"
 
@@ -374,6 +375,182 @@ static void set_useful(const struct coverage *c, struct rd_fact *gpu)
 	}
 }
 
+/* What one program would have to be started with, for all GPUs that it leaves out. */
+struct remedy {
+	const struct coverage *c;
+	const struct consumer *consumer;
+	struct rd_strv gfx, values; /* named instead; values, one for each GPU */
+	struct rd_strv names;       /* variables, one for each GPU */
+	bool kernels_only;          /* the program's own code is another matter */
+	bool risky;
+};
+
+/*
+ * Does the GPU's other name lead to kernels, and to code? Code can be built anew (@kernels_only), unless there is some under the
+ * GPU's own name, which the other name would take away.
+ */
+static bool has_under_name(const struct remedy *r, const char *address, const char *gfx)
+{
+	const struct consumer *consumer = r->consumer;
+	const struct rd_fact *kernels = fact(consumer, consumer->math, "gfx");
+	bool lacks_code = consumer->code && has_text(fact(consumer, consumer->code, "missing_gpus"), address);
+
+	if (rd_fact_count(kernels) && !has_text(kernels, gfx))
+		return false;
+	return !consumer->code || has_gfx(fact(consumer, consumer->code, "gfx_targets"), gfx) ||
+	       (r->kernels_only && lacks_code);
+}
+
+static bool add_override(struct remedy *r, const char *address)
+{
+	const struct rd_fact *gpu = gpu_at(r->c, address);
+	const cJSON *value, *row = override_row(r->c, rd_fact_get_str(gpu, "gfx"));
+
+	if (!gpu || *rd_fact_get_str(gpu, "override.value") || is_beside_a_card(r->c, gpu))
+		return false;
+	cJSON_ArrayForEach (value, cJSON_GetObjectItemCaseSensitive(row, "values")) {
+		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(value, "value"));
+		const char *safe = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(value, "safe"));
+		char gfx[RD_PROCESSOR_MAX];
+
+		if (!text || !safe || rd_streq(safe, "no") || rd_gfx_from_override(text, gfx) < 0 ||
+		    !has_under_name(r, address, gfx))
+			continue;
+		rd_strv_push_unique(&r->gfx, gfx);
+		rd_strv_push(&r->values, text);
+		rd_strv_pushf(&r->names, "HSA_OVERRIDE_GFX_VERSION_%lld", (long long)rd_fact_get_int(gpu, "kfd.node"));
+		r->risky |= !rd_streq(safe, "usually");
+		return true;
+	}
+	return false;
+}
+
+/* Every GPU that the program leaves out must be helped; @ret is emptied where one is not. */
+static void find_overrides(struct remedy *r)
+{
+	const struct consumer *consumer = r->consumer;
+	const struct rd_fact *lists[] = { consumer->code ? fact(consumer, consumer->code, "missing_gpus") : NULL,
+		                          fact(consumer, consumer->math, "missing_gpus") };
+	rd_auto_strv struct rd_strv seen = RD_STRV_INIT;
+
+	for (size_t k = 0; k < RD_ARRAY_SIZE(lists); k++)
+		for (size_t i = 0; i < rd_fact_count(lists[k]); i++) {
+			const char *address = rd_fact_str(rd_fact_at(lists[k], i));
+
+			if (rd_strv_has(&seen, address))
+				continue;
+			rd_strv_push(&seen, address);
+			if (!add_override(r, address)) {
+				rd_strv_clear(&r->values);
+				return;
+			}
+		}
+}
+
+static size_t visible_gpus(const struct coverage *c)
+{
+	const struct rd_fact *gpus = rd_fact_get(c->ctx->facts, "gpus");
+	size_t n = 0;
+
+	for (size_t i = 0; i < rd_fact_count(gpus); i++)
+		n += !rd_fact_is_known(rd_fact_at(gpus, i), "visible") || rd_fact_get_bool(rd_fact_at(gpus, i), "visible");
+	return n;
+}
+
+/* One variable for all where all are meant, else one for each by its node of KFD. */
+static void write_variables(const struct remedy *r, struct rd_strbuf *ret)
+{
+	bool same = r->values.n == visible_gpus(r->c);
+
+	for (size_t i = 1; i < r->values.n; i++)
+		same = same && rd_streq(r->values.v[i], r->values.v[0]);
+	if (same)
+		rd_strbuf_addf(ret, "HSA_OVERRIDE_GFX_VERSION=%s", r->values.v[0]);
+	for (size_t i = 0; !same && i < r->values.n; i++)
+		rd_strbuf_addf(ret, "%s%s=%s", i ? " " : "", r->names.v[i], r->values.v[i]);
+}
+
+static void add_list(struct rd_strbuf *ret, const struct rd_strv *list, const char *between)
+{
+	for (size_t i = 0; i < list->n; i++)
+		rd_strbuf_addf(ret, "%s%s", i ? between : "", list->v[i]);
+}
+
+static void set_override_remedy(const struct coverage *c, const struct consumer *consumer, struct rd_fact *item,
+                                const char *path, bool kernels_only)
+{
+	struct remedy r = { .c = c, .consumer = consumer, .kernels_only = kernels_only };
+	rd_auto_strbuf struct rd_strbuf text = RD_STRBUF_INIT;
+
+	find_overrides(&r);
+	if (r.values.n) {
+		rd_strbuf_add(&text, "with ");
+		write_variables(&r, &text);
+		rd_strbuf_add(&text,
+		              consumer->bundled ? " in the environment of its service (sudo systemctl edit ollama)" : "");
+		rd_strbuf_add(&text, " it runs what it has for ");
+		add_list(&text, &r.gfx, ", ");
+		rd_strbuf_add(&text, r.risky ? ": this hangs or faults on some of these GPUs, and AMD does not support it"
+		                             : ": this works for most, and AMD does not support it");
+	}
+	rd_fact_set_str(item, path, text.buf, "table overrides");
+	rd_strv_clear(&r.gfx);
+	rd_strv_clear(&r.values);
+	rd_strv_clear(&r.names);
+}
+
+/*
+ * How to build llama.cpp: for the gfx that it lacks; where rocBLAS has no kernels under that name, for another that an override
+ * names and that works for most.
+ */
+static void set_build_remedy(const struct coverage *c, const struct consumer *consumer)
+{
+	const struct rd_fact *missing = fact(consumer, consumer->code, "missing_gpus");
+	struct remedy r = { .c = c, .consumer = consumer, .kernels_only = true };
+	rd_auto_strbuf struct rd_strbuf text = RD_STRBUF_INIT, variables = RD_STRBUF_INIT;
+	rd_auto_strv struct rd_strv own = RD_STRV_INIT;
+
+	for (size_t i = 0; i < rd_fact_count(fact(consumer, consumer->code, "missing_gfx")); i++)
+		rd_strv_push(&own, rd_fact_str(rd_fact_at(fact(consumer, consumer->code, "missing_gfx"), i)));
+	if (rd_fact_count(missing) && rd_fact_count(fact(consumer, consumer->math, "missing_gpus")) == rd_fact_count(missing))
+		find_overrides(&r);
+	if (r.values.n && !r.risky)
+		write_variables(&r, &variables);
+	if (own.n) {
+		rd_strbuf_add(&text, "cmake -B build -DGGML_HIP=ON -DGPU_TARGETS='");
+		add_list(&text, variables.len ? &r.gfx : &own, ";");
+		rd_strbuf_add(&text, "' && cmake --build build");
+		if (variables.len) {
+			rd_strbuf_addf(&text, "   (and start it with %s: rocBLAS has no kernels for ", variables.buf);
+			add_list(&text, &own, ", ");
+			rd_strbuf_add(&text, ")");
+		}
+	}
+	rd_fact_set_str(consumer->item, "build_remedy", text.buf, "gpus, table overrides");
+	rd_strv_clear(&r.gfx);
+	rd_strv_clear(&r.values);
+	rd_strv_clear(&r.names);
+}
+
+/* On the program itself, and on the rocBLAS that stands for it. */
+static void set_override_remedies(const struct coverage *c)
+{
+	struct rd_fact *math = rd_fact_get_mutable(c->ctx->facts, "runtime.math");
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct consumer *consumer = &c->v[i];
+		rd_auto_free char *path = rd_xasprintf("%soverride_remedy", consumer->code ? consumer->code : "");
+
+		if (consumer->code)
+			set_override_remedy(c, consumer, consumer->item, path, false);
+		if (consumer->code && !*consumer->code && !consumer->bundled)
+			set_build_remedy(c, consumer);
+		for (size_t k = 0; k < rd_fact_count(math); k++)
+			if (rd_streq(rd_fact_get_str(rd_fact_at(math, k), "used_by"), consumer->place))
+				set_override_remedy(c, consumer, rd_fact_at_mutable(math, k), "override_remedy", true);
+	}
+}
+
 /* rocBLAS may be what the override is for, whatever the engine itself is built for. */
 static bool has_kernels(const struct consumer *consumer, const char *gfx)
 {
@@ -419,6 +596,7 @@ static int run(struct rd_probe_ctx *ctx)
 		add_mode(&c, &c.v[i]);
 		add_program(&c, &c.v[i]);
 	}
+	set_override_remedies(&c);
 	for (size_t i = 0; i < rd_fact_count(python); i++)
 		set_rccl(rd_fact_at_mutable(python, i));
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
@@ -429,6 +607,7 @@ static int run(struct rd_probe_ctx *ctx)
 	return 0;
 }
 
+#define OVERRIDE "variable that makes it run on the GPUs that it leaves out, and how that goes; empty: none does"
 #define MATH "the rocBLAS of judged environments and engines, else of the host"
 
 const struct rd_probe rd_probe_engine_coverage = {
@@ -448,6 +627,13 @@ const struct rd_probe rd_probe_engine_coverage = {
 			{ "runtime.math[].gfx[]", RD_STRS, "gfx that it has kernels for", MATH },
 			{ "runtime.math[].missing_gpus[]", RD_STRS, "GPUs that it has no kernels for", MATH },
 			{ "runtime.math[].missing_gfx[]", RD_STRS, "their gfx, as the runtime names them", MATH },
+			{ "runtime.math[].override_remedy", RD_STR, OVERRIDE, "table overrides" },
+			{ "python[].torch.override_remedy", RD_STR, OVERRIDE, "table overrides" },
+			{ "engines.ollama[].override_remedy", RD_STR, OVERRIDE, "table overrides" },
+			{ "engines.llama_cpp[].override_remedy", RD_STR, OVERRIDE, "table overrides" },
+			{ "engines.llama_cpp[].build_remedy", RD_STR,
+	                  "how to build it for the GPUs that it lacks code for; empty: it lacks none",
+	                  "gpus, table overrides" },
 			{ "runtime.mode_mismatch[]", RD_LIST, "code that is for the other mode of xnack or sramecc only",
 	                  "device code" },
 			{ "runtime.mode_mismatch[].place", RD_STR, "prefix or folder that it belongs to", "device code" },

@@ -75,9 +75,29 @@ static void choose_amd(struct choice *c)
 	c->is_amd = c->row != NULL;
 }
 
+/*
+ * PyTorch of AMD's index without the device package for a GPU: it is to be added to what is there. Its wheels have the release of
+ * ROCm in full in their version.
+ */
+static void choose_installed(struct choice *c)
+{
+	const char *local = rd_wheel_local(rd_fact_get_str(c->env, "torch.version"));
+	const cJSON *row;
+
+	if (!rd_fact_get_bool(c->env, "torch.rocm_sdk") || !rd_str_has_prefix(local, "rocm"))
+		return;
+	cJSON_ArrayForEach (row, wheels_rows(c->ctx, "amd"))
+		if (rd_streq(wheels_field(row, "rocm"), local + 4) && rd_streq(wheels_field(row, "torch"), c->wanted) &&
+		    fits(c, row))
+			c->row = row;
+	c->is_amd = c->row != NULL;
+}
+
 static void choose(struct choice *c)
 {
-	choose_upstream(c);
+	choose_installed(c);
+	if (!c->row)
+		choose_upstream(c);
 	if (!c->row)
 		choose_amd(c);
 }
@@ -170,6 +190,32 @@ static void add_command(const struct choice *c, struct rd_strbuf *command, const
 	add_quoted(command, requirements);
 }
 
+static bool is_in(const struct choice *c, const char *list, const char *gfx)
+{
+	const cJSON *row;
+
+	cJSON_ArrayForEach (row, wheels_rows(c->ctx, list))
+		if (wheels_field_has(row, "gfx", gfx))
+			return true;
+	return false;
+}
+
+/* Nothing fits: for want of a wheel for this Python or driver, or because nobody has one for the GPU. */
+static void add_search(const struct choice *c, struct rd_strbuf *command)
+{
+	const char *gfx = c->gfx.n ? c->gfx.v[0] : "this GPU";
+
+	if (!c->gfx.n || is_in(c, "torch", gfx) || is_in(c, "amd", gfx))
+		rd_strbuf_addf(command,
+		               "find a ROCm build for %s and Python %s: https://pytorch.org/get-started/previous-versions/",
+		               gfx, rd_fact_get_str(c->env, "series"));
+	else
+		rd_strbuf_addf(command,
+		               "no index of wheels, PyTorch's or AMD's, is known to have %s: build PyTorch with "
+		               "PYTORCH_ROCM_ARCH=%s, or use Vulkan (llama.cpp, Ollama)",
+		               gfx, gfx);
+}
+
 static void set_torch(const struct choice *c, struct rd_fact *env)
 {
 	rd_auto_strbuf struct rd_strbuf words = RD_STRBUF_INIT, command = RD_STRBUF_INIT;
@@ -181,9 +227,7 @@ static void set_torch(const struct choice *c, struct rd_fact *env)
 		origin = rd_xasprintf("table wheels, for %s and Python %s (%s)", c->gfx.v[0], rd_fact_get_str(env, "series"),
 		                      wheels_field(c->row, "source"));
 	} else {
-		rd_strbuf_addf(&command,
-		               "find a ROCm build for %s and Python %s: https://pytorch.org/get-started/previous-versions/",
-		               c->gfx.n ? c->gfx.v[0] : "this GPU", rd_fact_get_str(env, "series"));
+		add_search(c, &command);
 	}
 	rd_fact_set_str(env, "install_torch", command.buf, WHEELS_SOURCE);
 	rd_fact_set_str(env, "torch_requirements", words.buf, WHEELS_SOURCE);

@@ -155,6 +155,15 @@ static void add_gpus(struct rd_finding *f, const struct rd_fact *facts, const st
 		qsort(f->gpus, f->gpus_n, sizeof(*f->gpus), by_text);
 }
 
+/* A step that is one fact alone is left out where the fact is empty: there is nothing of that kind to do. */
+static bool has_step(const struct rd_template *t, const struct rd_fact *facts, const struct rd_fact *item)
+{
+	const struct rd_expr *path = rd_template_path(t);
+	const struct rd_fact *f = path ? rd_expr_path_get(path, facts, item) : NULL;
+
+	return !path || (f && !(rd_fact_state(f) == RD_FACT_KNOWN && !*rd_fact_str(f)));
+}
+
 static void word(struct rd_finding *f, const struct rd_fact *facts, const struct rd_fact *item)
 {
 	const struct rd_rule *rule = f->rule;
@@ -171,7 +180,8 @@ static void word(struct rd_finding *f, const struct rd_fact *facts, const struct
 	f->detail = render(rule->detail, facts, item);
 	f->next = rd_xcalloc(rule->next_n, sizeof(*f->next));
 	for (size_t i = 0; i < rule->next_n; i++)
-		f->next[f->next_n++] = render(rule->next[i], facts, item);
+		if (has_step(rule->next[i], facts, item))
+			f->next[f->next_n++] = render(rule->next[i], facts, item);
 	add_gpus(f, facts, item);
 }
 

@@ -189,6 +189,85 @@ static void xnack_is_named_where_it_suits_everything(void **state)
 	}
 }
 
+/* Each program by what it has itself: the value of the table, one variable for all GPUs or one for each, and how it goes. */
+static void an_override_is_offered_where_a_program_can_do_with_it(void **state)
+{
+	static const struct {
+		const char *gfx, *code, *kernels, *remedy;
+	} cases[] = {
+		{ "gfx1031", "gfx1030", "gfx1030",
+		  "with HSA_OVERRIDE_GFX_VERSION=10.3.0 it runs what it has for gfx1030: this works "
+		  "for most, and AMD does not support it" },
+		{ "gfx1151", "gfx1100", "gfx1100",
+		  "with HSA_OVERRIDE_GFX_VERSION=11.0.0 it runs what it has for gfx1100: this hangs or faults on some of these "
+		  "GPUs, "
+		  "and AMD does not support it" },
+		{ "gfx1031", "gfx1030", "gfx1100", "" },
+		{ "gfx1031", "gfx1100", "gfx1030", "" },
+		{ "gfx1012", "gfx1030", "gfx1030", "" },
+		{ "gfx90a", "gfx942", "gfx942", "" },
+	};
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		struct rd_fact *facts = rd_facts_new(), *e;
+
+		add_gpu(facts, "0000:03:00.0", cases[i].gfx, "dgpu");
+		e = add_llama(facts, cases[i].code, cases[i].kernels);
+		rd_fact_append_str(e, "missing_gpus", "0000:03:00.0", "test");
+		rd_fact_append_str(e, "rocblas.missing_gpus", "0000:03:00.0", "test");
+		run(facts, *state);
+		assert_string_equal(rd_fact_get_str(facts, "engines.llama_cpp[0].override_remedy"), cases[i].remedy);
+		rd_fact_free(facts);
+	}
+}
+
+static void one_of_two_gpus_is_renamed_by_its_node(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *e, *gpu;
+
+	add_gpu(facts, "0000:03:00.0", "gfx1030", "dgpu");
+	gpu = add_gpu(facts, "0000:0c:00.0", "gfx1032", "dgpu");
+	rd_fact_set_int(gpu, "kfd.node", 2, "test");
+	e = add_llama(facts, "gfx1030", "gfx1030");
+	rd_fact_append_str(e, "missing_gpus", "0000:0c:00.0", "test");
+	rd_fact_append_str(e, "rocblas.missing_gpus", "0000:0c:00.0", "test");
+	run(facts, *state);
+	assert_non_null(strstr(rd_fact_get_str(facts, "engines.llama_cpp[0].override_remedy"),
+	                       "with HSA_OVERRIDE_GFX_VERSION_2=10.3.0 it runs"));
+	rd_fact_free(facts);
+}
+
+/* Where rocBLAS has no kernels for what it would be built for, it is built for what an override names. */
+static void llama_cpp_is_built_for_what_rocblas_has(void **state)
+{
+	static const struct {
+		const char *gfx, *kernels, *build;
+		bool has_kernels;
+	} cases[] = {
+		{ "gfx1201", "gfx1201", "cmake -B build -DGGML_HIP=ON -DGPU_TARGETS='gfx1201' && cmake --build build", true },
+		{ "gfx1031", "gfx1030",
+		  "cmake -B build -DGGML_HIP=ON -DGPU_TARGETS='gfx1030' && cmake --build build   (and start it with "
+		  "HSA_OVERRIDE_GFX_VERSION=10.3.0: rocBLAS has no kernels for gfx1031)",
+		  false },
+		/* A risky name is nothing to build for. */
+		{ "gfx1151", "gfx1100", "cmake -B build -DGGML_HIP=ON -DGPU_TARGETS='gfx1151' && cmake --build build", false },
+	};
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		struct rd_fact *facts = rd_facts_new(), *e;
+
+		add_gpu(facts, "0000:03:00.0", cases[i].gfx, "dgpu");
+		e = add_llama(facts, "gfx942", cases[i].kernels);
+		rd_fact_append_str(e, "missing_gpus", "0000:03:00.0", "test");
+		rd_fact_append_str(e, "missing_gfx", cases[i].gfx, "test");
+		if (!cases[i].has_kernels)
+			rd_fact_append_str(e, "rocblas.missing_gpus", "0000:03:00.0", "test");
+		run(facts, *state);
+		assert_string_equal(rd_fact_get_str(facts, "engines.llama_cpp[0].build_remedy"), cases[i].build);
+		rd_fact_free(facts);
+	}
+}
+
 static void rccl_lacks_what_pytorch_has(void **state)
 {
 	struct rd_fact *facts = rd_facts_new(), *env = rd_fact_append(facts, "python", "test");
@@ -220,6 +299,9 @@ int main(void)
 		cmocka_unit_test(an_override_that_rocblas_needs_is_needed),
 		cmocka_unit_test(code_for_the_other_mode_is_listed_and_unknown_stays_unknown),
 		cmocka_unit_test(xnack_is_named_where_it_suits_everything),
+		cmocka_unit_test(an_override_is_offered_where_a_program_can_do_with_it),
+		cmocka_unit_test(one_of_two_gpus_is_renamed_by_its_node),
+		cmocka_unit_test(llama_cpp_is_built_for_what_rocblas_has),
 		cmocka_unit_test(rccl_lacks_what_pytorch_has),
 	};
 

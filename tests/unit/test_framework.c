@@ -340,11 +340,28 @@ static void the_command_names_a_wheel_for_this_gpu_and_python(void **state)
 	assert_string_equal(str(&h, "python[0].torch_requirements"), "torch==2.7.1+rocm6.3");
 	assert_string_equal(str(&h, "python[0].torch_index"), "https://download.pytorch.org/whl/rocm6.3");
 	assert_string_equal(str(&h, "python[0].torch_own_index"), "");
-	assert_non_null(strstr(str(&g, "python[0].install_torch"), "find a ROCm build for gfx803"));
+	assert_non_null(
+		strstr(str(&g, "python[0].install_torch"), "no index of wheels, PyTorch's or AMD's, is known to have gfx803"));
 	assert_string_equal(str(&g, "python[0].torch_requirements"), "");
 	assert_string_equal(str(&g, "python[0].torch_index"), "");
 	host_free(&h);
 	host_free(&g);
+}
+
+/* PyTorch's index has the same release with code for the GPU, but what is there is AMD's, and lacks one package. */
+static void only_the_device_package_is_added_to_amds_pytorch(void **state)
+{
+	struct host h = host_new();
+
+	(void)state;
+	venv(&h, "/opt/llm");
+	torch(&h, SITE, "2.13.0+rocm10.0.0", "'7.15.26333'", "None");
+	scratch_file(h.dir, SITE "/torch/_rocm_init.py", "def initialize(): pass\n");
+	gpu(&h, "gfx1151");
+	look(&h);
+	assert_string_equal(str(&h, "python[0].torch_requirements"), "torch[device-gfx1151]==2.13.0+rocm10.0.0");
+	assert_string_equal(str(&h, "python[0].torch_index"), "https://stable.repo.amd.com/rocm/whl-next/");
+	host_free(&h);
 }
 
 static void companions_are_pinned_to_the_release_that_goes_with_torch(void **state)
@@ -762,6 +779,7 @@ int main(void)
 		cmocka_unit_test(companions_of_another_minor_rocm_go_together),
 		cmocka_unit_test(plain_triton_counts_only_beside_a_rocm_one_that_is_required),
 		cmocka_unit_test(the_command_names_a_wheel_for_this_gpu_and_python),
+		cmocka_unit_test(only_the_device_package_is_added_to_amds_pytorch),
 		cmocka_unit_test(companions_are_pinned_to_the_release_that_goes_with_torch),
 		cmocka_unit_test(an_environment_without_pip_gets_a_command_of_uv),
 		cmocka_unit_test(the_wheels_of_a_gpu_are_one_set_of_exact_versions),

@@ -24,6 +24,9 @@ def table(facts):
         "vllm": {"version": "0.31.0+rocm723", "url": "https://wheels.vllm.ai/rocm/0.31.0/rocm723", "rocm": "7.2.3",
                  "python": ["3.12"], "gfx": components["vLLM"]["supported_gfx"], "confidence": "high",
                  "source": "vLLM 0.31.0 release notes, installation/gpu.rocm"},
+        # The ROCm back end of current releases. Others of a family they take by an override of the user.
+        "ollama": {"gfx": components["Ollama"]["supported_gfx"], "confidence": components["Ollama"]["confidence"],
+                   "source": "ollama/ollama docs/gpu.mdx, cmake/local.cmake"},
         # Before this the library's name is HIP's major * 10 + minor, and only that one file is tried.
         "bitsandbytes": {"fixed": fixed, "confidence": "high", "source": "bitsandbytes/cextension.py, cuda_specs.py"},
     }

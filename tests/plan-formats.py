@@ -91,7 +91,10 @@ def do_ansible(text):
                 os.symlink(file["src"], file["path"])
         else:
             command = task["ansible.builtin.command"]
-            run_argv(command["argv"], input=(command["stdin"] + "\n").encode() if "stdin" in command else b"")
+            argv = command["argv"]
+            if command.get("expand_argument_vars", True):
+                argv = [os.path.expandvars(os.path.expanduser(word)) for word in argv]
+            run_argv(argv, input=(command["stdin"] + "\n").encode() if "stdin" in command else b"")
 
 
 def do_cloud_init(text):

@@ -34,11 +34,23 @@ static void put_name(struct rd_strbuf *sb, const struct rd_step *step)
 	key(sb, "    - ", "name", name);
 }
 
+/* Ansible would put variables, and a home folder for "~", into any argument. Releases before 2.16 cannot be told not to. */
+static bool would_be_expanded(const char *const argv[])
+{
+	for (; *argv; argv++)
+		if (strchr(*argv, '$') || **argv == '~')
+			return true;
+	return false;
+}
+
 /* What makes written files take effect does no harm when it runs again, and changes nothing then: a play run twice says so. */
 static void put_argv(struct rd_strbuf *sb, const char *const argv[], bool changes)
 {
 	rd_strbuf_addf(sb, "      changed_when: %s\n", changes ? "true" : "false");
-	rd_strbuf_add(sb, "      ansible.builtin.command:\n        argv:\n");
+	rd_strbuf_add(sb, "      ansible.builtin.command:\n");
+	if (would_be_expanded(argv))
+		rd_strbuf_add(sb, "        expand_argument_vars: false\n");
+	rd_strbuf_add(sb, "        argv:\n");
 	for (size_t i = 0; argv[i]; i++) {
 		rd_strbuf_add(sb, "          - ");
 		put_text(sb, argv[i]);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "common-brought.h"
 #include "common-install.h"
 #include "common-candidates.h"
 #include "common-packages.h"
@@ -108,5 +109,6 @@ const struct rd_action rd_action_firmware_install = {
 	.args = (const char *const[]){ "avoid?", NULL },
 	.flags = RD_ACTION_ROOT | RD_ACTION_NETWORK,
 	.phase = RD_PHASE_PACKAGE,
+	.brings = &pkg_brings,
 	.lower = lower,
 };

@@ -1,5 +1,6 @@
 /* Packages at exact versions. */
 
+#include "common-brought.h"
 #include "common-install.h"
 #include "rocm-doctor/action.h"
 #include "util/str.h"
@@ -26,5 +27,6 @@ const struct rd_action rd_action_package_install = {
 	.args = (const char *const[]){ "packages", "version?", "release?", "from?", "build?", "named?", "origin?", NULL },
 	.flags = RD_ACTION_ROOT | RD_ACTION_NETWORK,
 	.phase = RD_PHASE_PACKAGE,
+	.brings = &pkg_brings,
 	.lower = lower,
 };

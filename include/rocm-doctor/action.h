@@ -16,6 +16,7 @@
 struct rd_error;
 struct rd_fact;
 struct rd_step;
+struct rd_strv;
 struct rd_sysroot;
 
 /* Where a step stands in a plan: packages before files, files before what reads them. */
@@ -40,6 +41,21 @@ enum {
 	RD_ACTION_RENEWS = 1u << 5,  /* only makes what other steps change take effect: none of a fix hangs on it */
 };
 
+/*
+ * What programs of an action bring beside what they are told to, as package managers do. The applier keeps the names before, so
+ * that undo can take off what came.
+ */
+struct rd_brings {
+	/* What is there now, by name. */
+	int (*list)(const struct rd_step *step, struct rd_sysroot *sr, struct rd_strv *ret);
+	/*
+	 * The program that takes @names off, on a step; those that something else needs by now go from @names to @ret_stay. No
+	 * effect where none is left.
+	 */
+	int (*take_off)(struct rd_step *step, struct rd_sysroot *sr, struct rd_strv *names, struct rd_strv *ret_stay,
+	                struct rd_error *err);
+};
+
 struct rd_action {
 	const char *name; /* "modprobe.unblacklist" */
 	const char *summary;
@@ -47,6 +63,7 @@ struct rd_action {
 	const char *const *args;
 	unsigned flags;
 	enum rd_phase phase;
+	const struct rd_brings *brings; /* NULL: nothing */
 	/*
 	 * Returns 0 with the effects on the step; a negative errno with the reason in @err where the step cannot be (it then is
 	 * advice): -EOPNOTSUPP where this host has no way to do it, -EINVAL for arguments that cannot be used.

@@ -3,7 +3,8 @@
  *
  *   DIR/<id>/plan.json     the plan, and what the record below refers to
  *   DIR/<id>/before/<n>    content, owner, mode and attributes of each file before
- *   DIR/<id>/log           one line an event, synced: begun N, done N, undoing N, undone N, failed N TEXT, running N PROCESS,
+ *   DIR/<id>/had-<n>       names of what was there before a program that may bring more than it is told to
+ *   DIR/<id>/log           one line an event, synced: begun N, done N, undoing N, undone N, failed N TEXT, running N PROCESS, brought N NAME...,
  *                          made N FOLDER, finished, rolled-back
  *   DIR/<id>/output        what programs printed
  *   DIR/lock               held while anything is applied or undone
@@ -38,6 +39,8 @@ char *rd_transaction_dir(void) RD_MUST_CHECK;
 struct rd_tx_listener {
 	void (*step)(struct rd_tx_listener *self, size_t step, size_t of, const char *words);
 	void (*output)(struct rd_tx_listener *self, const char *line);
+	/* Something that a person has to know of. */
+	void (*note)(struct rd_tx_listener *self, const char *words);
 	/* A step is taken back. */
 	void (*back)(struct rd_tx_listener *self, const char *words);
 };

@@ -106,6 +106,15 @@ static void tell_step(struct rd_tx_listener *self, size_t step, size_t of, const
 	fflush(stdout);
 }
 
+static void tell_note(struct rd_tx_listener *self, const char *words)
+{
+	rd_auto_free char *clean = rd_app_shown(words);
+
+	(void)self;
+	printf("note: %s\n", clean);
+	fflush(stdout);
+}
+
 static void tell_back(struct rd_tx_listener *self, const char *words)
 {
 	rd_auto_free char *clean = rd_app_shown(words);
@@ -128,6 +137,7 @@ struct rd_tx_listener rd_app_listener(const struct rd_app *app)
 {
 	return (struct rd_tx_listener){ .step = app->verbosity < 0 ? NULL : tell_step,
 		                        .output = app->verbosity < 1 ? NULL : tell_output,
+		                        .note = tell_note,
 		                        .back = app->verbosity < 0 ? NULL : tell_back };
 }
 

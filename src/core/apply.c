@@ -77,10 +77,9 @@ static char *command_line(char *const argv[])
 	return rd_strbuf_detach(&sb);
 }
 
-static int run_program(struct rd_transaction *tx, size_t n, bool back, struct rd_error *err)
+int rd_tx_run(struct rd_transaction *tx, size_t n, char *const argv[], bool back, struct rd_error *err)
 {
 	const struct rd_effect *e = tx->effects[n].effect;
-	char **argv = back && e->kind == RD_EFFECT_RUN ? e->undo : e->argv;
 	rd_auto_free char *command = command_line(argv), *line = rd_xasprintf("$ %s", command);
 	struct running running = { tx, n, back };
 	struct rd_run_options options = {
@@ -153,6 +152,18 @@ static int put_file(struct rd_transaction *tx, size_t n, struct rd_error *err)
 	return r;
 }
 
+/* What it brought counts where it fails as well. */
+static int run_effect(struct rd_transaction *tx, size_t n, struct rd_error *err)
+{
+	const struct rd_tx_effect *e = &tx->effects[n];
+	int r = rd_tx_run(tx, n, e->effect->argv, false, err), noted;
+
+	if (e->effect->kind != RD_EFFECT_RUN || !e->step->action->brings)
+		return r;
+	noted = rd_tx_after_bringing(tx, n, r < 0 ? NULL : err);
+	return r < 0 ? r : noted;
+}
+
 static int make_effect(struct rd_transaction *tx, size_t n, struct rd_error *err)
 {
 	const struct rd_effect *e = tx->effects[n].effect;
@@ -164,7 +175,7 @@ static int make_effect(struct rd_transaction *tx, size_t n, struct rd_error *err
 	case RD_EFFECT_VALUE:
 		return rd_edit_value(tx->sysroot, e->path, e->after, err);
 	default:
-		return run_program(tx, n, false, err);
+		return run_effect(tx, n, err);
 	}
 }
 
@@ -185,6 +196,7 @@ static int apply_effect(struct rd_transaction *tx, size_t n, struct rd_error *er
 		return r;
 	}
 	tx->effects[n].progress = RD_DONE;
+	tx->effects[n].ended = true;
 	return rd_tx_log(tx, err, "done %zu", n);
 }
 
@@ -366,6 +378,14 @@ static bool took_effect(struct rd_transaction *tx, const struct rd_tx_effect *e)
 	return !wanted;
 }
 
+static int undo_run(struct rd_transaction *tx, size_t n, struct rd_error *err)
+{
+	const struct rd_tx_effect *e = &tx->effects[n];
+	int r = took_effect(tx, e) ? rd_tx_run(tx, n, e->effect->undo, true, err) : 1;
+
+	return r < 0 || rd_tx_take_off_brought(tx, n, err) < 0 ? -ECHILD : r;
+}
+
 /* 0; 1 where there was nothing to take back. */
 static int undo_effect(struct rd_transaction *tx, size_t n, struct rd_error *err)
 {
@@ -380,7 +400,7 @@ static int undo_effect(struct rd_transaction *tx, size_t n, struct rd_error *err
 	case RD_EFFECT_VALUE:
 		return rd_edit_value(tx->sysroot, f->path, f->before, err);
 	case RD_EFFECT_RUN:
-		return took_effect(tx, e) ? run_program(tx, n, true, err) : 1;
+		return undo_run(tx, n, err);
 	default:
 		return 1;
 	}
@@ -460,7 +480,7 @@ static void refresh_all(struct rd_transaction *tx, struct rolling *rolling)
 		if (e->effect->kind != RD_EFFECT_REFRESH || tx->effects[first_of_step(tx, i)].progress == RD_NOT_BEGUN ||
 		    comes_again(tx, i))
 			continue;
-		r = run_program(tx, i, true, &below);
+		r = rd_tx_run(tx, i, e->effect->argv, true, &below);
 		if (r < 0)
 			note_left(rolling, &below, r);
 		rd_error_clear(&below);

@@ -21,7 +21,9 @@ struct rd_tx_effect {
 	enum rd_progress progress;
 	/* The first effect on a path keeps what was there before; later ones do not. */
 	bool is_first;
+	bool ended; /* its program came to an end, of which the log tells */
 	struct rd_image before;
+	struct rd_strv brought; /* by its program, beside what it was told to */
 };
 
 struct rd_transaction {
@@ -46,6 +48,18 @@ bool rd_effect_is_file(const struct rd_effect *e); /* WRITE or LINK */
 
 /* Take the lock, where it is not held yet. -EBUSY while another holds it. */
 int rd_tx_lock(struct rd_transaction *tx, struct rd_error *err) RD_MUST_CHECK;
+
+/* A file of the transaction, new and synced; and back. */
+int rd_tx_write_file(const char *path, const char *content, size_t len, struct rd_error *err) RD_MUST_CHECK;
+int rd_tx_read_file(const char *path, char **ret, size_t *ret_len, struct rd_error *err) RD_MUST_CHECK;
+
+/* Run a program of effect @n, where the root is the running system; on a tree it is only noted. */
+int rd_tx_run(struct rd_transaction *tx, size_t n, char *const argv[], bool back, struct rd_error *err) RD_MUST_CHECK;
+
+/* What a program brings: before it runs, when it has ended, and to take it off. Trouble with the list is no reason to fail. */
+void rd_tx_before_bringing(struct rd_transaction *tx, size_t n);
+int rd_tx_after_bringing(struct rd_transaction *tx, size_t n, struct rd_error *err) RD_MUST_CHECK;
+int rd_tx_take_off_brought(struct rd_transaction *tx, size_t n, struct rd_error *err) RD_MUST_CHECK;
 
 /* Append an event to the log and sync it. */
 int rd_tx_log(struct rd_transaction *tx, struct rd_error *err, const char *format, ...) RD_PRINTF(3, 4) RD_MUST_CHECK;

@@ -102,8 +102,10 @@ struct rd_transaction *rd_transaction_close(struct rd_transaction *tx)
 {
 	if (!tx)
 		return NULL;
-	for (size_t i = 0; i < tx->n; i++)
+	for (size_t i = 0; i < tx->n; i++) {
 		rd_image_release(&tx->effects[i].before);
+		rd_strv_clear(&tx->effects[i].brought);
+	}
 	free(tx->effects);
 	if (tx->log >= 0)
 		close(tx->log);
@@ -138,8 +140,9 @@ static void number_effects(struct rd_transaction *tx)
 		for (size_t j = 0; j < plan->steps[i]->effects_n; j++) {
 			struct rd_tx_effect *e = &tx->effects[tx->n];
 
-			*e = (struct rd_tx_effect){ plan->steps[i], &plan->steps[i]->effects[j], i, RD_NOT_BEGUN,
-				                    true,           { .kind = RD_IMAGE_NONE } };
+			*e = (struct rd_tx_effect){
+				.step = plan->steps[i], .effect = &plan->steps[i]->effects[j], .step_index = i, .is_first = true
+			};
 			for (size_t k = 0; k < tx->n && rd_effect_is_file(e->effect); k++)
 				if (rd_effect_is_file(tx->effects[k].effect) &&
 				    rd_streq(tx->effects[k].effect->path, e->effect->path))
@@ -151,7 +154,7 @@ static void number_effects(struct rd_transaction *tx)
 
 /* Files below the transaction's folder */
 
-static int write_file(const char *path, const char *content, size_t len, struct rd_error *err)
+int rd_tx_write_file(const char *path, const char *content, size_t len, struct rd_error *err)
 {
 	rd_auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int r;
@@ -164,7 +167,7 @@ static int write_file(const char *path, const char *content, size_t len, struct 
 	return r < 0 ? rd_error_set(err, r, "cannot write '%s': %s", path, rd_strerror(r)) : 0;
 }
 
-static int read_file(const char *path, char **ret, size_t *ret_len, struct rd_error *err)
+int rd_tx_read_file(const char *path, char **ret, size_t *ret_len, struct rd_error *err)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 	rd_auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -495,9 +498,9 @@ static int save_image(const struct rd_transaction *tx, size_t n, const struct rd
 
 	cJSON_Delete(json);
 	if (image->content)
-		r = write_file(content, image->content, image->len, err);
+		r = rd_tx_write_file(content, image->content, image->len, err);
 	if (r == 0)
-		r = write_file(meta, text, strlen(text), err);
+		r = rd_tx_write_file(meta, text, strlen(text), err);
 	return r;
 }
 
@@ -549,7 +552,7 @@ static int load_image(const struct rd_transaction *tx, size_t n, struct rd_image
 	rd_auto_free char *content = rd_xasprintf("%s/before/%zu", tx->path, n), *meta = rd_xasprintf("%s.json", content);
 	rd_auto_free char *text = NULL;
 	size_t len;
-	int r = read_file(meta, &text, &len, err);
+	int r = rd_tx_read_file(meta, &text, &len, err);
 
 	if (r < 0)
 		return r;
@@ -558,7 +561,7 @@ static int load_image(const struct rd_transaction *tx, size_t n, struct rd_image
 		return rd_error_set(err, r, "'%s' is damaged", meta);
 	if (ret->kind == RD_IMAGE_NONE)
 		return 0;
-	r = read_file(content, &ret->content, &len, err);
+	r = rd_tx_read_file(content, &ret->content, &len, err);
 	if (r == 0 && len != ret->len)
 		r = rd_error_set(err, -EBADMSG, "'%s' is damaged: it has %zu bytes and not %zu", content, len, ret->len);
 	if (r == 0 && !is_as_planned(tx->effects[n].effect, ret))
@@ -597,6 +600,8 @@ static int save_before(struct rd_transaction *tx, struct rd_error *err)
 	for (size_t i = 0; i < tx->n && r == 0; i++) {
 		struct rd_tx_effect *e = &tx->effects[i];
 
+		if (e->effect->kind == RD_EFFECT_RUN && e->step->action->brings)
+			rd_tx_before_bringing(tx, i);
 		if (!rd_effect_is_file(e->effect) || !e->is_first)
 			continue;
 		r = rd_edit_capture(tx->sysroot, e->effect->path, &e->before, err);
@@ -623,7 +628,7 @@ static int save_plan(struct rd_transaction *tx, struct rd_error *err)
 	cJSON_AddStringToObject(json, "root", rd_sysroot_dir(tx->sysroot));
 	text = cJSON_Print(json);
 	cJSON_Delete(json);
-	r = write_file(path, text, strlen(text), err);
+	r = rd_tx_write_file(path, text, strlen(text), err);
 	if (r < 0)
 		return r;
 	tx->log = open(log, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -662,8 +667,9 @@ static void forget(const struct rd_transaction *tx)
 
 	for (size_t i = 0; i < tx->n; i++) {
 		rd_auto_free char *content = rd_xasprintf("%s/before/%zu", tx->path, i),
-				  *meta = rd_xasprintf("%s.json", content);
+				  *meta = rd_xasprintf("%s.json", content), *had = rd_xasprintf("%s/had-%zu", tx->path, i);
 
+		unlink(had);
 		unlink(content);
 		unlink(meta);
 	}
@@ -750,6 +756,7 @@ static bool take_progress(struct rd_transaction *tx, const char *line)
 		if (n >= tx->n || *end)
 			return false;
 		tx->effects[n].progress = progress_words[i].progress;
+		tx->effects[n].ended = tx->effects[n].ended || progress_words[i].progress == RD_DONE;
 		return true;
 	}
 	return false;
@@ -765,6 +772,11 @@ static bool take_event(struct rd_transaction *tx, const char *line)
 		return true;
 	if (sscanf(line, "made %zu %n", &n, &used) == 1 && used && line[used] == '/') {
 		rd_strv_push_unique(&tx->made, line + used);
+		return true;
+	}
+	used = 0;
+	if (sscanf(line, "brought %zu %n", &n, &used) == 1 && used && line[used] && n < tx->n) {
+		rd_strv_split(&tx->effects[n].brought, line + used, " ", false);
 		return true;
 	}
 	used = 0;
@@ -784,8 +796,11 @@ static void forget_events(struct rd_transaction *tx)
 	tx->finished = tx->undone = tx->partly = tx->broken = false;
 	free(tx->running);
 	tx->running = NULL;
-	for (size_t i = 0; i < tx->n; i++)
+	for (size_t i = 0; i < tx->n; i++) {
 		tx->effects[i].progress = RD_NOT_BEGUN;
+		tx->effects[i].ended = false;
+		rd_strv_clear(&tx->effects[i].brought);
+	}
 }
 
 /*
@@ -797,7 +812,7 @@ static int read_log(struct rd_transaction *tx, struct rd_error *err)
 	rd_auto_free char *path = rd_xasprintf("%s/log", tx->path), *text = NULL;
 	size_t len, number = 0;
 	char *line;
-	int r = read_file(path, &text, &len, err);
+	int r = rd_tx_read_file(path, &text, &len, err);
 
 	if (r < 0)
 		return r;
@@ -826,7 +841,7 @@ static int read_plan(struct rd_transaction *tx, struct rd_error *err)
 	rd_auto_free char *path = rd_xasprintf("%s/plan.json", tx->path), *text = NULL;
 	size_t len;
 	cJSON *json;
-	int r = read_file(path, &text, &len, err);
+	int r = rd_tx_read_file(path, &text, &len, err);
 
 	if (r < 0)
 		return r;
@@ -904,7 +919,7 @@ static bool looks_interrupted(const char *dir, const char *id)
 	size_t len;
 	bool begun = false;
 
-	if (read_file(path, &text, &len, NULL) < 0)
+	if (rd_tx_read_file(path, &text, &len, NULL) < 0)
 		len = 0;
 	for (size_t i = 0; i < len; i++)
 		text[i] = text[i] ? text[i] : '?';

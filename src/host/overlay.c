@@ -62,9 +62,7 @@ static void drop(struct rd_strv *names, const char *name)
 {
 	for (size_t i = 0; i < names->n; i++) {
 		if (rd_streq(names->v[i], name)) {
-			free(names->v[i]);
-			memmove(&names->v[i], &names->v[i + 1], (names->n - i - 1) * sizeof(*names->v));
-			names->n--;
+			rd_strv_remove(names, i);
 			return;
 		}
 	}

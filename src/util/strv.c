@@ -34,6 +34,13 @@ void rd_strv_push_unique(struct rd_strv *sv, const char *s)
 		rd_strv_push(sv, s);
 }
 
+void rd_strv_remove(struct rd_strv *sv, size_t i)
+{
+	free(sv->v[i]);
+	memmove(&sv->v[i], &sv->v[i + 1], (sv->n - i - 1) * sizeof(*sv->v));
+	sv->n--;
+}
+
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

@@ -24,6 +24,8 @@ void rd_strv_pushf(struct rd_strv *sv, const char *format, ...) RD_PRINTF(2, 3);
 void rd_strv_push_unique(struct rd_strv *sv, const char *s);
 /* Copies of all strings of @from. */
 void rd_strv_add_all(struct rd_strv *sv, const struct rd_strv *from);
+/* The string at @i goes, those behind it move up. */
+void rd_strv_remove(struct rd_strv *sv, size_t i);
 void rd_strv_sort(struct rd_strv *sv); /* by bytes */
 bool rd_strv_has(const struct rd_strv *sv, const char *s);
 /* Pieces of @text between any of @separators; empty pieces only where @keep_empty. */

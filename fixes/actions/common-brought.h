@@ -1,0 +1,6 @@
+/* Packages that come with those that were asked for. */
+#pragma once
+
+struct rd_brings;
+
+extern const struct rd_brings pkg_brings;

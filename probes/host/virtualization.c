@@ -167,6 +167,18 @@ static int wsl_version(const char *release, bool interop, bool dxg)
 	return 2;
 }
 
+/* Without any manager's list a package may be there all the same. */
+static bool lists_packages(struct rd_sysroot *sr)
+{
+	static const char *const lists[] = { "/var/lib/dpkg/status", "/var/lib/rpm", "/usr/lib/sysimage/rpm",
+		                             "/var/lib/pacman" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(lists); i++)
+		if (rd_sysroot_exists(sr, lists[i]) == 1)
+			return true;
+	return false;
+}
+
 /*
  * What lets HSA reach the GPU through /dev/dxg: AMD's build of the runtime for WSL (a package of its own up to ROCm 7.1), or
  * librocdxg beside the plain one.
@@ -188,6 +200,8 @@ static void set_wsl_runtime(struct rd_probe_ctx *ctx)
 			rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, places[i]);
 	}
 	r = rd_sysroot_exists(ctx->sysroot, package);
+	if (!r && !lists_packages(ctx->sysroot))
+		r = -ENODATA;
 	if (found.n)
 		rd_fact_set_str(ctx->facts, "host.wsl_runtime", "rocdxg", found.v[0]);
 	else if (r == 1)

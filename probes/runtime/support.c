@@ -323,7 +323,10 @@ static const struct rd_fact *unknown_user_space(const struct rd_fact *facts)
 		unknown = unknown_in(facts, "python", of_python, RD_ARRAY_SIZE(of_python));
 	if (!unknown)
 		unknown = unknown_in(facts, "engines.ollama", of_ollama, RD_ARRAY_SIZE(of_ollama));
-	return unknown ? unknown : unknown_in(facts, "runtime.container_engines", NULL, 0);
+	if (!unknown)
+		unknown = unknown_in(facts, "runtime.container_engines", NULL, 0);
+	/* An environment that is active may lie anywhere. */
+	return unknown ? unknown : unknown_in(facts, "runtime.environment", NULL, 0);
 }
 
 static void set_user_space(struct rd_probe_ctx *ctx)

@@ -244,6 +244,26 @@ static void wsl_and_its_version_are_told_by_the_kernel(void **state)
 	assert_string_equal(str("host.virtualization"), "microsoft");
 }
 
+static void without_a_list_of_packages_the_runtime_of_wsl_is_not_known(void **state)
+{
+	(void)state;
+	cpu("fpu hypervisor");
+	scratch_file(dir, "/proc/sys/kernel/osrelease", "5.15.167.4-microsoft-standard-WSL2\n");
+	look(&rd_probe_host_virtualization);
+	assert_true(unknown("host.wsl_runtime"));
+}
+
+static void a_list_of_packages_tells_that_wsl_has_no_runtime(void **state)
+{
+	(void)state;
+	cpu("fpu hypervisor");
+	scratch_file(dir, "/proc/sys/kernel/osrelease", "5.15.167.4-microsoft-standard-WSL2\n");
+	scratch_file(dir, "/var/lib/dpkg/status", "");
+	look(&rd_probe_host_virtualization);
+	assert_false(unknown("host.wsl_runtime"));
+	assert_string_equal(str("host.wsl_runtime"), "");
+}
+
 static void the_first_wsl_has_no_kernel_of_its_own(void **state)
 {
 	(void)state;
@@ -577,6 +597,8 @@ int main(void)
 		T(a_whole_machine_of_ec2_is_no_guest),
 		T(a_guest_without_firmware_tables_is_told_by_its_clock),
 		T(wsl_and_its_version_are_told_by_the_kernel),
+		T(without_a_list_of_packages_the_runtime_of_wsl_is_not_known),
+		T(a_list_of_packages_tells_that_wsl_has_no_runtime),
 		T(the_first_wsl_has_no_kernel_of_its_own),
 		T(a_tree_without_proc_does_not_know),
 		T(secure_boot_is_the_fifth_byte),

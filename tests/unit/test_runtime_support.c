@@ -1,5 +1,6 @@
 /* The joins of the runtime layer with the tables: releases, overrides, memory, who brings a user space. */
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -196,6 +197,10 @@ static void wheels_bring_a_user_space_and_are_a_root(void **state)
 	rd_fact_set_list(facts, "runtime.rocm", "test");
 	run(facts);
 	assert_string_equal(rd_fact_get_str(facts, "runtime.user_space"), "");
+	/* Nothing is known of the session: its environment may lie anywhere. */
+	rd_fact_set_unknown(facts, "runtime.environment", -ENODATA, "test");
+	run(facts);
+	assert_true(rd_fact_is_unknown(facts, "runtime.user_space"));
 	python = rd_fact_append(facts, "python", "test");
 	rd_fact_set_str(python, "prefix", "/opt/venv", "test");
 	rd_fact_set_entry(python, "packages", "rocm-sdk-core", "10.0.0", "test");

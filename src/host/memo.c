@@ -1,12 +1,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memo.h"
@@ -31,6 +33,14 @@ struct rd_memo {
 	/* Folders that are open, a ring: the one opened first is closed first. */
 	struct rd_place *open[FOLDERS_MAX];
 	size_t open_n, open_max, hand;
+	bool no_openat2;
+	/* The folder of the path that was resolved last: the next one is often in it, too. */
+	struct {
+		char path[RD_WALK_PATH_MAX];
+		size_t len;
+		unsigned links;
+		struct rd_place *place; /* NULL: none */
+	} last;
 };
 
 struct rd_memo *rd_memo_new(int fd)
@@ -43,7 +53,8 @@ struct rd_memo *rd_memo_new(int fd)
 	m->open_max = FOLDERS_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < FOLDERS_MAX)
 		m->open_max = limit.rlim_cur / 4 < 2 ? 2 : limit.rlim_cur / 4;
-	if (fstat(fd, &m->root.st) < 0)
+	m->root.has_st = fstat(fd, &m->root.st) == 0;
+	if (!m->root.has_st)
 		m->root.type = -errno;
 	return m;
 }
@@ -54,7 +65,7 @@ static void forget(struct rd_memo *m)
 		close(m->open[i]->fd);
 	for (struct rd_place *p = m->listed; p; p = p->next_listed)
 		rd_strv_clear(&p->names);
-	m->listed = NULL;
+	m->listed = m->last.place = NULL;
 	rd_pool_clear(&m->pool);
 	memset(m->buckets, 0, sizeof(m->buckets));
 	m->places_n = m->open_n = m->hand = 0;
@@ -69,15 +80,25 @@ struct rd_memo *rd_memo_free(struct rd_memo *m)
 	return NULL;
 }
 
-static struct rd_place *child(struct rd_memo *m, struct rd_place *parent, const char *name, size_t n)
+/* How far a name reaches, and what it hashes to. */
+static size_t measure(const char *name, size_t *ret_hash)
 {
-	size_t hash = (uintptr_t)parent >> 4, len;
+	size_t n = 0, hash = 0;
+
+	for (; name[n] && name[n] != '/'; n++)
+		hash = hash * 31 + (unsigned char)name[n];
+	*ret_hash = hash;
+	return n;
+}
+
+static struct rd_place *child(struct rd_memo *m, struct rd_place *parent, const char *name, size_t n, size_t hash)
+{
 	struct rd_place *p;
+	size_t len;
 	char *path;
 
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 0x01000193;
-	hash = (hash ^ hash >> 16) % BUCKETS;
+	hash = (hash + ((uintptr_t)parent >> 4)) * 0x9e3779b1;
+	hash = (hash >> 16) % BUCKETS;
 	for (p = m->buckets[hash]; p; p = p->next)
 		if (p->parent == parent && p->name_len == n && memcmp(p->path + p->name_at, name, n) == 0)
 			return p;
@@ -111,19 +132,45 @@ static void keep_open(struct rd_memo *m, struct rd_place *p)
 	m->hand = (m->hand + 1) % m->open_max;
 }
 
+/* Through folders only: a link on the way is an error. */
+static int open_below(struct rd_memo *m, int dir, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+		                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	long fd;
+
+	if (!strchr(path, '/')) {
+		fd = openat(dir, path, (int)how.flags);
+		return fd < 0 ? -errno : (int)fd;
+	}
+	fd = m->no_openat2 ? -1 : syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	if (fd >= 0)
+		return (int)fd;
+	if (m->no_openat2 || errno == ENOSYS || errno == EPERM || errno == EINVAL) {
+		m->no_openat2 = true;
+		return -EOPNOTSUPP;
+	}
+	return -errno;
+}
+
 static int folder(struct rd_memo *m, struct rd_place *p)
 {
-	int parent, fd;
+	struct rd_place *above = p;
+	int fd;
 
-	if (p->fd >= 0)
+	while (above->fd < 0)
+		above = above->parent;
+	if (above == p)
 		return p->fd;
-	parent = folder(m, p->parent);
-	if (parent < 0)
-		return parent;
-	fd = openat(parent, p->path + p->name_at, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_below(m, above->fd, p->path + above->name_at + above->name_len + 1);
+	if (fd == -EOPNOTSUPP) {
+		fd = folder(m, p->parent);
+		if (fd >= 0)
+			fd = open_below(m, fd, p->path + p->name_at);
+	}
 	/* It was a folder when it was asked for: something is changing it now. */
 	if (fd < 0)
-		return errno == ENOTDIR || errno == ENOENT || errno == ELOOP ? -EXDEV : -errno;
+		return fd == -ENOTDIR || fd == -ENOENT || fd == -ELOOP || fd == -EAGAIN ? -EXDEV : fd;
 	keep_open(m, p);
 	return p->fd = fd;
 }
@@ -134,24 +181,42 @@ static bool is_lasting(int r)
 	return r == -ENOENT || r == -EACCES || r == -ENOTDIR;
 }
 
+static int look(struct rd_memo *m, struct rd_place *p)
+{
+	int dir = folder(m, p->parent);
+
+	if (dir < 0)
+		return dir;
+	p->has_st = fstatat(dir, p->path + p->name_at, &p->st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
+	return p->has_st ? 0 : -errno;
+}
+
 static int ask(struct rd_memo *m, struct rd_place *p)
 {
-	int dir, r = 0;
+	int r;
 
 	if (p->type != NOT_ASKED)
 		return p->type;
 	/* Below what is not there nothing is. */
 	if (p->parent->type == -ENOENT)
 		return p->type = -ENOENT;
-	dir = folder(m, p->parent);
-	if (dir < 0)
-		r = dir;
-	else if (fstatat(dir, p->path + p->name_at, &p->st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		r = -errno;
+	r = look(m, p);
 	if (r < 0 && !is_lasting(r))
 		return r;
 	p->type = r < 0 ? r : S_ISLNK(p->st.st_mode) ? RD_WALK_LINK : S_ISDIR(p->st.st_mode) ? RD_WALK_DIR : RD_WALK_FILE;
+	if (p->type == RD_WALK_LINK)
+		p->parent->has_links = true;
 	return p->type;
+}
+
+int rd_memo_stat(struct rd_memo *m, struct rd_place *place, struct stat *ret)
+{
+	int r = place->has_st ? 0 : look(m, place);
+
+	if (r == 0)
+		*ret = place->st;
+	/* It was there. */
+	return r == -ENOENT ? -EXDEV : r;
 }
 
 int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret)
@@ -177,12 +242,17 @@ int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret)
 	return 0;
 }
 
-void rd_memo_keep_names(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names)
+bool rd_memo_keep_listing(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names, int fd)
 {
 	rd_strv_add_all(&place->names, names);
 	place->listed = true;
 	place->next_listed = m->listed;
 	m->listed = place;
+	if (place->fd >= 0)
+		return false;
+	keep_open(m, place);
+	place->fd = fd;
+	return true;
 }
 
 int rd_memo_open(struct rd_memo *m, struct rd_place *place, int flags)
@@ -199,8 +269,11 @@ struct way {
 	struct rd_memo *memo;
 	unsigned flags, links;
 	struct rd_place *at;
+	const char *path;
 	char *pending;    /* owned, once a link was followed */
 	const char *next; /* what is still to resolve */
+	bool no_jump;
+	bool is_beyond; /* the path itself is used up: it ends with a link */
 };
 
 static const char *behind_slashes(const char *path)
@@ -235,7 +308,67 @@ static int follow(struct way *w, struct rd_place *link)
 	return 0;
 }
 
-static int enter(struct way *w, const char *name, size_t n)
+/* The next path may be in the same folder. */
+static void note_folder(struct way *w)
+{
+	struct rd_memo *m = w->memo;
+	size_t len = (size_t)(strrchr(w->path, '/') - w->path);
+
+	if (w->at->type != RD_WALK_DIR)
+		return;
+	m->last.place = w->at;
+	m->last.len = len;
+	m->last.links = w->links;
+	memcpy(m->last.path, w->path, len);
+}
+
+static bool is_in_last_folder(const struct rd_memo *m, const char *path)
+{
+	size_t len = m->last.len;
+
+	if (!m->last.place || strncmp(path, m->last.path, len) != 0 || path[len] != '/')
+		return false;
+	return path[len + 1] && !strchr(path + len + 1, '/') && path[len + 1] != '.';
+}
+
+/* The folders of what is still to resolve, all but the last name, where nothing is known of them: at once, if there is no link. */
+static void jump(struct way *w, const char *rest)
+{
+	const char *end = strrchr(rest, '/');
+	struct rd_memo *m = w->memo;
+	rd_auto_free char *path = NULL;
+	int fd;
+
+	if (w->no_jump || m->no_openat2 || w->at->has_links || !end || !memchr(rest, '/', (size_t)(end - rest)))
+		return;
+	path = rd_xstrndup(rest, (size_t)(end - rest));
+	/* Neither "..", nor a name that is doubtful. */
+	w->no_jump = path[0] == '.' || strstr(path, "/.") || strstr(path, "//") || rd_str_has_prefix(w->at->path, "/proc");
+	if (w->no_jump || m->places_n > PLACES_MAX)
+		return;
+	fd = folder(m, w->at);
+	if (fd >= 0)
+		fd = open_below(m, fd, path);
+	w->no_jump = fd < 0;
+	if (fd < 0)
+		return;
+	for (const char *name = path; *name; name = behind_slashes(name)) {
+		size_t hash, n = measure(name, &hash);
+
+		w->at = child(m, w->at, name, n, hash);
+		w->at->type = RD_WALK_DIR;
+		name += n;
+	}
+	if (w->at->fd >= 0) {
+		close(fd);
+	} else {
+		keep_open(m, w->at);
+		w->at->fd = fd;
+	}
+	w->next = end;
+}
+
+static int enter(struct way *w, const char *name, size_t n, size_t hash)
 {
 	bool last = !*behind_slashes(w->next), directory = *w->next != '\0';
 	struct rd_place *p;
@@ -243,10 +376,21 @@ static int enter(struct way *w, const char *name, size_t n)
 
 	if (n > RD_WALK_NAME_MAX)
 		return -ENAMETOOLONG;
-	p = child(w->memo, w->at, name, n);
+	if (last && !directory && !w->is_beyond)
+		note_folder(w);
+	p = child(w->memo, w->at, name, n, hash);
+	if (p->type == NOT_ASKED && directory) {
+		struct rd_place *before = w->at;
+
+		jump(w, name);
+		if (w->at != before)
+			return 0;
+	}
 	type = ask(w->memo, p);
-	if (type == RD_WALK_LINK && !(last && !directory && (w->flags & RD_WALK_NOFOLLOW)))
+	if (type == RD_WALK_LINK && !(last && !directory && (w->flags & RD_WALK_NOFOLLOW))) {
+		w->is_beyond = w->is_beyond || (last && !directory);
 		return follow(w, p);
+	}
 	/* Something stands behind it, be it only "/": it has to be a directory. */
 	if (type == RD_WALK_FILE && directory)
 		return -ENOTDIR;
@@ -259,10 +403,8 @@ static int enter(struct way *w, const char *name, size_t n)
 static int step(struct way *w)
 {
 	const char *name = behind_slashes(w->next);
-	size_t n = 0;
+	size_t hash, n = measure(name, &hash);
 
-	while (name[n] && name[n] != '/')
-		n++;
 	w->next = name + n;
 	if (n == 0 || (n == 1 && name[0] == '.'))
 		return 0;
@@ -270,12 +412,12 @@ static int step(struct way *w)
 		w->at = w->at->parent ? w->at->parent : w->at;
 		return 0;
 	}
-	return enter(w, name, n);
+	return enter(w, name, n, hash);
 }
 
 int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_place **ret)
 {
-	struct way w = { .memo = m, .flags = flags, .at = &m->root, .next = path };
+	struct way w = { .memo = m, .flags = flags, .at = &m->root, .path = path, .next = path };
 	int r = m->root.type < 0 ? m->root.type : 0;
 
 	if (path[0] != '/')
@@ -284,6 +426,11 @@ int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_
 		return -ENAMETOOLONG;
 	if (m->places_n > PLACES_MAX)
 		forget(m);
+	if (is_in_last_folder(m, path)) {
+		w.at = m->last.place;
+		w.links = m->last.links;
+		w.next = path + m->last.len;
+	}
 	while (r == 0 && *w.next)
 		r = step(&w);
 	free(w.pending);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "rocm-doctor/macros.h"
@@ -18,7 +19,8 @@ struct rd_place {
 	size_t name_at, name_len;       /* where the name is in it */
 	int type;                       /* enum rd_walk_type, -errno, or not asked yet */
 	int fd;                         /* of a folder while it is open, else -1 */
-	struct stat st;
+	struct stat st;                 /* by rd_memo_stat() */
+	bool has_st, has_links;         /* links in the folder, as far as is known */
 	const char *link;
 	/* What a listing gave. */
 	struct rd_place *next_listed;
@@ -39,9 +41,10 @@ struct rd_memo *rd_memo_free(struct rd_memo *m);
  */
 int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_place **ret) RD_MUST_CHECK;
 
+int rd_memo_stat(struct rd_memo *m, struct rd_place *place, struct stat *ret) RD_MUST_CHECK;
 /* Opens what stands there; never a link. */
 int rd_memo_open(struct rd_memo *m, struct rd_place *place, int flags) RD_MUST_CHECK;
 /* The text of a link; -EINVAL for anything else. */
 int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret) RD_MUST_CHECK;
-/* Copies of the names that a folder has. */
-void rd_memo_keep_names(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names);
+/* Copies of the names that a folder has, and @fd of it, which is no longer the caller's where this returns true. */
+bool rd_memo_keep_listing(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names, int fd);

@@ -52,7 +52,8 @@ static int read_all(int fd, size_t expect, size_t max, char **ret, size_t *ret_l
 			return (int)n;
 		}
 		len += (size_t)n;
-		if (n == 0)
+		/* A file as long as it said is at its end; those of /proc and /sys say something else. */
+		if (n == 0 || (expect && len == expect))
 			break;
 		if (len > max) {
 			free(buf);

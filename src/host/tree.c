@@ -23,7 +23,7 @@
 #define TRIES_MAX 64
 /* More names than any folder has that is worth listing. */
 #define NAMES_MAX ((size_t)1 << 18)
-/* A listing of more names than this is not kept. */
+/* A listing of more names is not kept. */
 #define NAMES_KEPT 4096
 
 static int kernel_open(struct rd_sysroot *sr, const char *path, int flags)
@@ -189,7 +189,7 @@ int rd_tree_stat(struct rd_sysroot *sr, const char *path, bool nofollow, struct 
 	}
 	r = recall(sr, path, nofollow ? RD_WALK_NOFOLLOW : 0, &place);
 	if (r == 0)
-		*st = place->st;
+		r = rd_memo_stat(sr->memo, place, st);
 	if (r != -EXDEV)
 		return r;
 	fd = rd_tree_open(sr, path, O_PATH | (nofollow ? O_NOFOLLOW : 0));
@@ -259,44 +259,46 @@ static int read_names(int fd, struct rd_strv *ret)
 	return n < 0 ? -errno : 0;
 }
 
-static int list_open(int fd, struct rd_strv *ret)
+/* A folder that a container's engine has covered with an empty one. */
+static int list_covered(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
 {
-	int r = read_names(fd, ret);
+	rd_auto_close int fd = rd_process_open_ours(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 
-	close(fd);
-	if (r < 0)
-		rd_strv_clear(ret);
-	return r;
+	return fd < 0 ? 0 : read_names(fd, ret);
 }
 
-static int list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
+/* Folders of more names are listed anew each time. */
+static void keep_listing(struct rd_sysroot *sr, const char *path, const struct rd_strv *names, int *fd)
 {
-	int fd = open_known(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	int r = fd < 0 ? fd : list_open(fd, ret);
+	struct rd_place *place;
 
-	if (r < 0 || ret->n)
-		return r;
-	/* A folder that a container's engine has covered with an empty one. */
-	fd = rd_process_open_ours(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	return fd < 0 ? 0 : list_open(fd, ret);
+	if (names->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0 && !place->listed &&
+	    rd_memo_keep_listing(sr->memo, place, names, *fd))
+		*fd = -1;
 }
 
 int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
 {
+	rd_auto_close int fd = -1;
 	struct rd_place *place;
 	int r = recall(sr, path, 0, &place);
 
-	if (r == -EXDEV)
-		return list(sr, path, ret);
-	if (r < 0)
+	if (r < 0 && r != -EXDEV)
 		return r;
-	if (place->listed) {
+	if (r == 0 && place->listed) {
 		rd_strv_add_all(ret, &place->names);
 		return 0;
 	}
-	r = list(sr, path, ret);
-	if (r == 0 && ret->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0)
-		rd_memo_keep_names(sr->memo, place, ret);
+	fd = open_known(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	if (fd < 0)
+		return fd;
+	r = read_names(fd, ret);
+	if (r == 0 && !ret->n)
+		r = list_covered(sr, path, ret);
+	if (r < 0)
+		rd_strv_clear(ret);
+	else
+		keep_listing(sr, path, ret, &fd);
 	return r;
 }
 

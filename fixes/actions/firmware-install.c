@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <string.h>
 
 #include "common-brought.h"
 #include "common-install.h"
@@ -61,6 +62,8 @@ static const char *choose(const struct pkg_set *set, const struct pkg_candidates
 /* The reason, with what to install: a person can do it where this program cannot. */
 static int name_package(const char *package, struct rd_error *err, const struct rd_error *below)
 {
+	if (below->message && strstr(below->message, package))
+		return rd_error_set(err, -EOPNOTSUPP, "%s", below->message);
 	return rd_error_set(err, -EOPNOTSUPP, "%s: %s", package, below->message ? below->message : "it cannot be pinned");
 }
 

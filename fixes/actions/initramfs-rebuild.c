@@ -10,6 +10,7 @@
 #include "rocm-doctor/action.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
+#include "util/str.h"
 #include "util/strv.h"
 #include "util/xalloc.h"
 
@@ -55,10 +56,14 @@ static bool has_presets(struct rd_sysroot *sr)
 
 static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
 {
+	const char *reboot = rd_step_arg(step, "reboot");
 	rd_auto_strv struct rd_strv kernels = RD_STRV_INIT;
 	int r = 0;
 
 	rd_step_describe(step, "rebuild the initramfs");
+	/* Where what the initramfs holds runs already, only the next boot takes another. */
+	if (reboot && rd_streq(reboot, "yes"))
+		rd_step_needs(step, RD_ACTION_REBOOT);
 	if (has_presets(sr)) {
 		rd_step_renew(step, (const char *const[]){ "mkinitcpio", "-P", NULL });
 		return 0;
@@ -72,7 +77,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 const struct rd_action rd_action_initramfs_rebuild = {
 	.name = "initramfs.rebuild",
 	.summary = "rebuild the initramfs",
-	.args = (const char *const[]){ NULL },
+	.args = (const char *const[]){ "reboot?", NULL },
 	.flags = RD_ACTION_ROOT | RD_ACTION_RENEWS,
 	.phase = RD_PHASE_INITRAMFS,
 	.lower = lower,

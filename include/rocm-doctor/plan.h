@@ -14,6 +14,7 @@ struct rd_diagnosis;
 struct rd_error;
 struct rd_fact;
 struct rd_finding;
+struct rd_fix;
 struct rd_knowledge;
 struct rd_strv;
 struct rd_sysroot;
@@ -85,6 +86,9 @@ int rd_plan_build(const struct rd_knowledge *k, const struct rd_diagnosis *d, co
                   struct rd_sysroot *sr, const struct rd_plan_options *options, struct rd_plan **ret,
                   struct rd_error *err) RD_MUST_CHECK;
 struct rd_plan *rd_plan_free(struct rd_plan *plan);
+/* Whether a fix has an action whose condition holds for a finding: lowering may still find that this host has no way. */
+bool rd_fix_has_action_for(const struct rd_knowledge *k, const struct rd_fix *fix, const struct rd_finding *f,
+                           const struct rd_fact *facts);
 
 /* One step, outside a plan: for tests of actions and for verification. @args: name and value in turn, NULL-terminated. */
 struct rd_step *rd_step_new(const struct rd_action *action, const char *const *args, const struct rd_fact *facts);

@@ -27,6 +27,7 @@ struct rd_requirement {
 struct rd_report {
 	const struct rd_knowledge *knowledge;
 	const struct rd_diagnosis *diagnosis;
+	const struct rd_fact *facts;
 	enum rd_status status;
 	char *summary;
 	char *headline; /* the host in one line: system, kernel, GPUs, user */

@@ -124,7 +124,7 @@ static void describe(const struct rd_fact *facts, struct rd_strbuf *sb)
 	} else if (rd_streq(kind, "k8s")) {
 		rd_strbuf_add(
 			sb,
-			"in the pod: resources.limits amd.com/gpu (AMD's device plugin), securityContext.supplementalGroups [");
+			"resources.limits amd.com/gpu (AMD's device plugin), securityContext.supplementalGroups [");
 		join(sb, &gids, "gid of /dev/kfd on the node");
 		rd_strbuf_add(sb, "]");
 	} else if (rd_streq(kind, "lxc")) {
@@ -149,6 +149,9 @@ static int run(struct rd_probe_ctx *ctx)
 		return 0;
 	describe(ctx->facts, &sb);
 	rd_fact_set_str(ctx->facts, "device.container_command", sb.buf, "host.container, device.nodes");
+	rd_fact_set_str(ctx->facts, "device.container_place",
+	                rd_streq(rd_fact_get_str(ctx->facts, "host.container"), "k8s") ? "in the pod's manifest" : "on the host",
+	                "host.container");
 	return 0;
 }
 
@@ -161,8 +164,9 @@ const struct rd_probe rd_probe_device_container = {
 	.facts =
 		(const struct rd_fact_decl[]){
 			{ "device.container_command", RD_STR,
-	                  "what on the host gives a container of this kind the GPUs; empty outside of one",
+	                  "what gives a container of this kind the GPUs; empty outside of one",
 	                  "host.container, device.nodes" },
+			{ "device.container_place", RD_STR, "where that is said; empty outside of one", "host.container" },
 			{ 0 },
 		},
 	.run = run,

@@ -194,6 +194,33 @@ static void add_fix_for_item(struct builder *b)
 	}
 }
 
+static bool has_action(struct builder *b)
+{
+	for (size_t i = 0; i < b->fix->actions_n; i++) {
+		const struct rd_fix_action *action = &b->fix->actions[i];
+
+		if (rd_fix_part_is_for(action->rule, b->finding->rule) && condition(b, action->condition) == RD_TRUE)
+			return true;
+	}
+	return false;
+}
+
+bool rd_fix_has_action_for(const struct rd_knowledge *k, const struct rd_fix *fix, const struct rd_finding *f,
+                           const struct rd_fact *facts)
+{
+	struct builder b = { .k = k, .facts = facts, .finding = f, .fix = fix };
+
+	b.item_schema = f->rule->for_each ? rd_expr_item_schema(f->rule->for_each) : NULL;
+	if (!f->items_n)
+		return has_action(&b);
+	for (size_t i = 0; i < f->items_n; i++) {
+		b.item = f->items[i];
+		if (has_action(&b))
+			return true;
+	}
+	return false;
+}
+
 static void add_finding(struct builder *b, const struct rd_finding *f)
 {
 	const struct rd_rule *rule = f->rule;

@@ -295,6 +295,7 @@ struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fa
 
 	report->knowledge = k;
 	report->diagnosis = d;
+	report->facts = facts;
 	report->headline = rd_host_headline(facts);
 	take_rules(report, d, selection, tallies);
 	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(d, f));)

@@ -190,8 +190,10 @@ static void kernel(struct rd_strbuf *sb, const struct rd_fact *facts)
 		rd_strbuf_addf(sb, ", kernel %s", release);
 }
 
+/* Access is judged for one user, who need not be the one that asks. */
 static void device(struct rd_strbuf *sb, const struct rd_fact *facts)
 {
+	const char *name = rd_fact_get_str(facts, "host.user.name"), *user = *name ? name : "the user";
 	const struct rd_fact *render = rd_fact_get(facts, "device.render");
 	size_t accessible = 0, n = rd_fact_count(render);
 
@@ -206,9 +208,9 @@ static void device(struct rd_strbuf *sb, const struct rd_fact *facts)
 	else if (!rd_fact_get_bool(facts, "device.kfd.accessible"))
 		rd_strbuf_add(sb, "/dev/kfd is there");
 	else if (n == 1 && accessible == 1)
-		rd_strbuf_addf(sb, "/dev/kfd and %s open for you", rd_fact_get_str(rd_fact_at(render, 0), "path"));
+		rd_strbuf_addf(sb, "/dev/kfd and %s open for %s", rd_fact_get_str(rd_fact_at(render, 0), "path"), user);
 	else
-		rd_strbuf_addf(sb, "/dev/kfd and %zu of %zu render nodes open for you", accessible, n);
+		rd_strbuf_addf(sb, "/dev/kfd and %zu of %zu render nodes open for %s", accessible, n, user);
 }
 
 /* The releases that are installed; a folder without one (/opt/rocm that only leads to others) where there is no other. */

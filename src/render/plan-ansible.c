@@ -135,9 +135,11 @@ int rd_render_plan_ansible(const struct rd_plan *plan, FILE *out)
 	for (size_t i = 0; i < plan->n; i++) {
 		if (i == plan->reboot_at)
 			rd_strbuf_add(&sb, "    - name: Reboot\n      ansible.builtin.reboot:\n");
+		rd_comment_origins(&sb, plan->steps[i], "    ");
 		for (size_t j = 0; j < plan->steps[i]->effects_n; j++)
 			put_effect(&sb, plan->steps[i], &plan->steps[i]->effects[j]);
 	}
+	rd_comment_advice(&sb, plan);
 	fputs(sb.buf, out);
 	return ferror(out) ? -EIO : 0;
 }

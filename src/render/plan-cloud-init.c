@@ -72,6 +72,8 @@ static void put_all(struct rd_strbuf *sb, const struct rd_plan *plan, const char
 			if (!any)
 				rd_strbuf_add(sb, heading);
 			any = true;
+			if (!j)
+				rd_comment_origins(sb, plan->steps[i], "  ");
 			if (files)
 				put_file(sb, e);
 			else
@@ -85,6 +87,12 @@ int rd_render_plan_cloud_init(const struct rd_plan *plan, FILE *out)
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 
 	rd_strbuf_add(&sb, "#cloud-config\n# Written by rocm-doctor fix --format cloud-init.\n");
+	/* On a first boot apt may know of no package at all. */
+	for (size_t i = 0; i < plan->reboot_at; i++)
+		if (rd_step_runs(plan->steps[i], "apt-get", "install")) {
+			rd_strbuf_add(&sb, "package_update: true\n");
+			break;
+		}
 	put_all(&sb, plan, "write_files:\n", true);
 	put_all(&sb, plan, "runcmd:\n", false);
 	for (size_t i = plan->reboot_at; i < plan->n; i++) {
@@ -94,6 +102,7 @@ int rd_render_plan_cloud_init(const struct rd_plan *plan, FILE *out)
 	}
 	if (plan->needs_reboot)
 		rd_strbuf_add(&sb, "power_state:\n  mode: reboot\n");
+	rd_comment_advice(&sb, plan);
 	fputs(sb.buf, out);
 	return ferror(out) ? -EIO : 0;
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "plan-common.h"
+#include "rocm-doctor/diagnosis.h"
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
@@ -164,4 +165,48 @@ void rd_comment(struct rd_strbuf *sb, const char *text)
 	rd_auto_free char *printable = rd_str_printable(text);
 
 	rd_strbuf_add(sb, printable);
+}
+
+static void comment_line(struct rd_strbuf *sb, const char *begin, const char *text)
+{
+	rd_strbuf_add(sb, begin);
+	rd_comment(sb, text);
+	rd_strbuf_addc(sb, '\n');
+}
+
+void rd_comment_origins(struct rd_strbuf *sb, const struct rd_step *step, const char *indent)
+{
+	rd_auto_free char *begin = rd_xasprintf("%s# ", indent);
+
+	for (size_t i = 0; i < step->origins_n; i++)
+		comment_line(sb, begin, step->origins[i]);
+}
+
+void rd_comment_advice(struct rd_strbuf *sb, const struct rd_plan *plan)
+{
+	size_t n = plan->advice_n;
+
+	for (size_t i = 0; i < plan->unfixed_n; i++)
+		n += plan->unfixed[i]->next_n;
+	if (n)
+		rd_strbuf_add(sb, "\n# To be done by hand:\n");
+	for (size_t i = 0; i < plan->advice_n; i++) {
+		comment_line(sb, "# - ", plan->advice[i].text);
+		if (plan->advice[i].reason)
+			comment_line(sb, "#   ", plan->advice[i].reason);
+	}
+	for (size_t i = 0; i < plan->unfixed_n; i++)
+		for (size_t j = 0; j < plan->unfixed[i]->next_n; j++)
+			comment_line(sb, "# - ", plan->unfixed[i]->next[j]);
+}
+
+bool rd_step_runs(const struct rd_step *step, const char *program, const char *verb)
+{
+	for (size_t i = 0; i < step->effects_n; i++) {
+		char **argv = step->effects[i].argv;
+
+		if (argv && argv[0] && argv[1] && rd_streq(argv[0], program) && rd_streq(argv[1], verb))
+			return true;
+	}
+	return false;
 }

@@ -27,3 +27,9 @@ void rd_content_argv(struct rd_strv *ret, const struct rd_effect *e);
 void rd_owner_argv(struct rd_strv *ret, const struct rd_effect *e);
 /* "#" comments: text without anything that ends a line. */
 void rd_comment(struct rd_strbuf *sb, const char *text);
+/* A line of comment for each version or value of a step: where it came from. */
+void rd_comment_origins(struct rd_strbuf *sb, const struct rd_step *step, const char *indent);
+/* What a person has to do beside the plan, as comments; nothing where there is none. */
+void rd_comment_advice(struct rd_strbuf *sb, const struct rd_plan *plan);
+/* Whether a step runs a program with this first argument ("apt-get", "install"). */
+bool rd_step_runs(const struct rd_step *step, const char *program, const char *verb);

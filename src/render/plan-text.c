@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "plan-common.h"
 #include "rocm-doctor/diagnosis.h"
 #include "util/cleanup.h"
@@ -11,9 +12,13 @@
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
+#include "util/utf8.h"
+#include "util/xalloc.h"
 
 /* Diffs longer than this are shown by their first lines. */
 #define DIFF_LINES 60
+/* Where the words of advice begin. */
+#define ADVICE_COLUMNS 5
 
 struct screen {
 	const struct rd_plan_view *view;
@@ -29,6 +34,54 @@ static void put(const struct screen *s, const char *code, const char *text)
 		fprintf(s->out, "\033[%sm%s\033[0m", code, clean);
 	else
 		fputs(clean, s->out);
+}
+
+static void spaces(const struct screen *s, size_t n)
+{
+	fprintf(s->out, "%*s", (int)n, "");
+}
+
+/* Words up to the end of the line; the next one begins with @begin. */
+static void wrap(const struct screen *s, const char *code, const char *text, const char *begin)
+{
+	size_t indent = strlen(begin), at = indent;
+
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		rd_auto_free char *word = rd_xstrndup(text, n);
+		size_t columns = rd_utf8_columns(word);
+
+		if (at > indent && at + 1 + columns > s->view->columns) {
+			fprintf(s->out, "\n%s", begin);
+			at = indent;
+		} else if (at > indent) {
+			putc(' ', s->out);
+			at++;
+		}
+		put(s, code, word);
+		at += columns;
+		text += n;
+		text += strspn(text, " ");
+	}
+	putc('\n', s->out);
+}
+
+/* A command in it stays whole, to be copied. */
+static void wrap_advice(const struct screen *s, const char *text)
+{
+	const char *command = rd_command_in(text);
+	rd_auto_free char *words = command ? rd_xstrndup(text, (size_t)(command - text)) : NULL;
+
+	if (!command || ADVICE_COLUMNS + rd_utf8_columns(text) <= s->view->columns) {
+		wrap(s, "", text, "     ");
+		return;
+	}
+	if (*words) {
+		wrap(s, "", words, "     ");
+		spaces(s, ADVICE_COLUMNS + 2);
+	}
+	put(s, "", command);
+	putc('\n', s->out);
 }
 
 static const char *diff_color(const char *line)
@@ -102,9 +155,8 @@ static void show_step(const struct screen *s, const struct rd_step *step, size_t
 	for (size_t i = 0; i < step->effects_n; i++)
 		show_effect(s, &step->effects[i]);
 	for (size_t i = 0; i < step->origins_n; i++) {
-		fputs("     from ", s->out);
-		put(s, "2", step->origins[i]);
-		putc('\n', s->out);
+		fputs("     # ", s->out);
+		wrap(s, "2", step->origins[i], "     #   ");
 	}
 }
 
@@ -131,20 +183,18 @@ static void show_advice(const struct screen *s, const struct rd_plan *plan)
 		const struct rd_advice *a = &plan->advice[i];
 
 		fputs("  -  ", s->out);
-		put(s, "", a->text);
+		wrap_advice(s, a->text);
 		if (a->reason) {
-			fputs("\n     ", s->out);
-			put(s, "2", a->reason);
+			spaces(s, ADVICE_COLUMNS);
+			wrap(s, "2", a->reason, "     ");
 		}
-		putc('\n', s->out);
 	}
 	for (size_t i = 0; i < plan->unfixed_n; i++) {
 		const struct rd_finding *f = plan->unfixed[i];
 
 		for (size_t j = 0; j < f->next_n; j++) {
 			fputs(i || j || plan->advice_n ? "  -  " : "To be done by hand\n  -  ", s->out);
-			put(s, "", f->next[j]);
-			putc('\n', s->out);
+			wrap_advice(s, f->next[j]);
 		}
 	}
 }
@@ -179,7 +229,9 @@ int rd_render_plan_text(const struct rd_plan *plan, const struct rd_plan_view *v
 	show_advice(&s, plan);
 	if (plan->n)
 		show_needs(&s, plan);
-	else if (!plan->advice_n && !plan->unfixed_n)
-		fputs("Nothing to do.\n", out);
+	else
+		fputs(plan->advice_n || plan->unfixed_n ? "\nAll of this is for a person to do. Nothing has been changed.\n"
+		                                        : "Nothing to do.\n",
+		      out);
 	return ferror(out) ? -EIO : 0;
 }

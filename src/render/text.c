@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "rocm-doctor/expr.h"
 #include "rocm-doctor/facts.h"
+#include "rocm-doctor/plan.h"
 #include "rocm-doctor/report.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -105,47 +107,6 @@ static void wrap(const struct screen *s, enum style style, const char *text, siz
 	putc('\n', s->out);
 }
 
-/* "NAME=value command". */
-static bool begins_with_assignment(const char *text)
-{
-	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-
-	return n && text[n] == '=' && strchr(text, ' ');
-}
-
-static bool is_command(const char *text)
-{
-	static const char *const programs[] = {
-		"sudo ",        "apt ",      "dnf ",       "zypper ",    "pip ",     "python3 ",
-		"uv ",          "docker ",   "podman ",    "apptainer ", "kubectl ", "echo ",
-		"printf ",      "modprobe ", "systemctl ", "export ",    "unset ",   "newgrp ",
-		"rm ",          "cp ",       "ln ",        "ls ",        "df ",      "curl ",
-		"cmake ",       "lspci ",    "amd-smi ",   "rocm-smi ",  "wsl ",     "amdgpu-install ",
-		"rocm-doctor ",
-	};
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(programs); i++)
-		if (rd_str_has_prefix(text, programs[i]))
-			return true;
-	/* A program by its path, with arguments. */
-	return begins_with_assignment(text) || (*text == '/' && strstr(text, " -"));
-}
-
-/* Where the command of a step begins: at once, or behind words that end in a colon ("on the host: docker run ..."). */
-static const char *command_in(const char *text)
-{
-	const char *colon = text;
-
-	if (is_command(text))
-		return text;
-	while ((colon = strstr(colon, ": ")) != NULL) {
-		colon += 2;
-		if (is_command(colon))
-			return colon;
-	}
-	return NULL;
-}
-
 static const struct {
 	const char *word;
 	enum style style;
@@ -219,7 +180,7 @@ static void show_all_evidence(const struct screen *s, const struct rd_finding *f
 /* A command stays whole, to be copied: it is never wrapped. */
 static void show_step(const struct screen *s, const char *text)
 {
-	const char *command = command_in(text);
+	const char *command = rd_command_in(text);
 	rd_auto_free char *words = command ? rd_xstrndup(text, (size_t)(command - text)) : NULL;
 
 	if (!command) {
@@ -244,13 +205,13 @@ static void show_next(const struct screen *s, const struct rd_finding *f)
 	}
 }
 
-/* Where the program can do it itself, how to see what it would do. */
+/* Where the program itself has a step for it on this host, how to see that. */
 static void show_fix(const struct screen *s, const struct rd_report *report, const struct rd_finding *f)
 {
 	for (size_t i = 0; f->rule->fixes[i]; i++) {
 		const struct rd_fix *fix = rd_knowledge_fix(report->knowledge, f->rule->fixes[i]);
 
-		if (!fix || !fix->actions_n)
+		if (!fix || !rd_fix_has_action_for(report->knowledge, fix, f, report->facts))
 			continue;
 		fputs("    fix    ", s->out);
 		put(s, BOLD, "rocm-doctor fix --dry-run");

@@ -471,7 +471,7 @@ static void dnf_and_zypper_choose_from_the_metadata_in_their_caches(void **state
 		  DNF "linux-firmware-20251111-153.el9\nundo: dnf remove -y --noautoremove linux-firmware\n" },
 		{ "firmware.install",
 		  { "avoid", "20251111" },
-		  "EOPNOTSUPP: linux-firmware: linux-firmware 20251111-153.el9, the newest in dnf's cache, is one that is "
+		  "EOPNOTSUPP: linux-firmware 20251111-153.el9, the newest in dnf's cache, is one that is "
 		  "known" },
 	};
 	static const struct row zypper[] = {
@@ -538,7 +538,7 @@ static void lists_that_apt_keeps_packed_are_read_too(void **state)
 static void firmware_is_of_the_package_that_is_in_charge_of_it(void **state)
 {
 	static const struct row none[] = {
-		{ "firmware.install", { NULL }, "EOPNOTSUPP: linux-firmware: apt's lists on disk have no linux-firmware" },
+		{ "firmware.install", { NULL }, "EOPNOTSUPP: apt's lists on disk have no linux-firmware" },
 	};
 	static const struct row narrow[] = {
 		{ "firmware.install",
@@ -549,7 +549,7 @@ static void firmware_is_of_the_package_that_is_in_charge_of_it(void **state)
 		{ "firmware.install", { NULL }, APT " linux-firmware=2ubuntu3\nundo: " APT_DOWN " linux-firmware=1ubuntu0\n" },
 		{ "firmware.install",
 		  { "avoid", "2ubuntu" },
-		  "EOPNOTSUPP: linux-firmware: linux-firmware 2ubuntu3, the newest in apt's lists, is one that is known to "
+		  "EOPNOTSUPP: linux-firmware 2ubuntu3, the newest in apt's lists, is one that is known to "
 		  "fail" },
 	};
 	static const struct row newest[] = { { "firmware.install", { NULL }, "" } };

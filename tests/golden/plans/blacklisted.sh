@@ -2,6 +2,7 @@
 # Written by rocm-doctor fix --format sh. Read it before you run it.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+[ "$(id -u)" = 0 ] || { echo 'this changes the system: run it as root' >&2; exit 3; }
 
 # put FILE MODE: standard input becomes FILE, by rename; what is there keeps owner and mode.
 put() {
@@ -11,22 +12,6 @@ put() {
 	if [ -e "$1" ]; then cp -a -- "$1" "$new"; else : >"$new"; chmod -- "$2" "$new"; fi
 	cat >"$new"
 	mv -fT -- "$new" "$1"
-}
-
-# link FILE TARGET
-link() {
-	mkdir -p -- "$(dirname -- "$1")"
-	ln -sfT -- "$2" "$1"
-}
-
-# as_owner PATH COMMAND...: run it as whoever owns PATH.
-as_owner() {
-	local uid gid home
-	uid="$(stat -c %u -- "$1")"
-	gid="$(stat -c %g -- "$1")"
-	home="$(getent passwd "$uid" | cut -d: -f6)"
-	shift
-	setpriv --reuid "$uid" --regid "$gid" --clear-groups -- env HOME="$home" "$@"
 }
 
 # let amdgpu load again: /etc/modprobe.d/gpu.conf

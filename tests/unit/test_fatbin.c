@@ -304,8 +304,9 @@ static void an_archive_under_another_name_is_not_opened(void **state)
 		char dir[64];
 
 		sr = open_with(dir, "");
-		command = rd_xasprintf("cd %s/kpack_tree/.kpack && rm demo_gfx942:* && mv -n demo_gfx942.kpack '%s'", dir,
-		                       cases[i].name);
+		/* By way of a third name: mv of a file to itself fails, with -n as well in coreutils 9.4. */
+		command = rd_xasprintf("cd %s/kpack_tree/.kpack && rm demo_gfx942:* && mv demo_gfx942.kpack x && mv x '%s'",
+		                       dir, cases[i].name);
 		assert_int_equal(system(command), 0);
 		f = read_fixture(sr, "/kpack_tree/lib/libdemo.so");
 		targets = targets_of(f);

@@ -29,9 +29,11 @@
 #define LINE_MAX_BYTES 2048
 
 struct signature {
-	const char *id, *severity;
+	const char *id, *severity, *pattern;
 	struct rd_strv needs; /* one of these has to be in the line */
 	bool of_gpu;          /* counts only where the line names a GPU */
+	/* Compiled once a line may match: most of them never are. */
+	enum { UNTRIED, GOOD, BAD } state;
 	regex_t regex;
 };
 
@@ -44,7 +46,8 @@ static void signatures_clear(struct signatures *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		rd_strv_clear(&s->v[i].needs);
-		regfree(&s->v[i].regex);
+		if (s->v[i].state == GOOD)
+			regfree(&s->v[i].regex);
 	}
 	free(s->v);
 }
@@ -56,15 +59,17 @@ static const char *text_of(const cJSON *row, const char *name)
 	return text ? text : "";
 }
 
-/* A row that does not compile is one of a site's own table: it is left out. */
 static void load(const cJSON *table, struct signatures *ret)
 {
 	const cJSON *row, *word;
 
 	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(table, "signatures")) {
-		struct signature s = { .id = text_of(row, "id"), .severity = text_of(row, "severity"), .needs = RD_STRV_INIT };
+		struct signature s = { .id = text_of(row, "id"),
+			               .severity = text_of(row, "severity"),
+			               .pattern = text_of(row, "regex"),
+			               .needs = RD_STRV_INIT };
 
-		if (!s.id[0] || regcomp(&s.regex, text_of(row, "regex"), REG_EXTENDED | REG_NOSUB) != 0)
+		if (!s.id[0])
 			continue;
 		s.of_gpu = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "of_gpu"));
 		cJSON_ArrayForEach (word, cJSON_GetObjectItemCaseSensitive(row, "needs")) {
@@ -76,13 +81,21 @@ static void load(const cJSON *table, struct signatures *ret)
 	}
 }
 
-static bool matches(const struct signature *s, const char *line)
+/* One that does not compile is of a site's own table, and matches nothing. */
+static bool compile(struct signature *s)
+{
+	if (s->state == UNTRIED)
+		s->state = regcomp(&s->regex, s->pattern, REG_EXTENDED | REG_NOSUB) == 0 ? GOOD : BAD;
+	return s->state == GOOD;
+}
+
+static bool matches(struct signature *s, const char *line)
 {
 	bool possible = s->needs.n == 0;
 
 	for (size_t i = 0; i < s->needs.n && !possible; i++)
 		possible = strstr(line, s->needs.v[i]) != NULL;
-	return possible && regexec(&s->regex, line, 0, NULL, 0) == 0;
+	return possible && compile(s) && regexec(&s->regex, line, 0, NULL, 0) == 0;
 }
 
 /* "[   12.345678] text", "<6>[...]", or Ubuntu's file, which puts "kernel: " behind the time. */
@@ -171,7 +184,7 @@ static void count(struct rd_fact *at, const char *list, const struct signature *
 
 struct reader {
 	struct rd_probe_ctx *ctx;
-	const struct signatures *signatures;
+	struct signatures *signatures;
 	const char *source;
 	size_t number, crash; /* of this line, of the last crash */
 };
@@ -179,7 +192,7 @@ struct reader {
 static void take_line(struct reader *rd, const char *line)
 {
 	for (size_t i = 0; i < rd->signatures->n; i++) {
-		const struct signature *s = &rd->signatures->v[i];
+		struct signature *s = &rd->signatures->v[i];
 		struct rd_fact *gpu;
 		bool named;
 
@@ -201,7 +214,7 @@ static void take_line(struct reader *rd, const char *line)
 	}
 }
 
-static void take_log(struct rd_probe_ctx *ctx, const struct signatures *signatures, char *text, const char *source)
+static void take_log(struct rd_probe_ctx *ctx, struct signatures *signatures, char *text, const char *source)
 {
 	struct reader rd = { .ctx = ctx, .signatures = signatures, .source = source };
 	char *rest = text, *line;

@@ -10,21 +10,29 @@
 #include "util/strbuf.h"
 #include "util/xalloc.h"
 
+static void connect(struct rd_knowledge *k, size_t rule, size_t other, bool is_cause)
+{
+	if (is_cause)
+		k->explains[other * k->rules_n + rule] = true;
+	else
+		k->explains[rule * k->rules_n + other] = true;
+}
+
 /* Every rule whose id matches; for "explains" the matches are effects of @rule, for "caused_by" its causes. */
 static int connect_name(struct rd_knowledge *k, size_t rule, const char *pattern, bool is_cause, struct rd_error *err)
 {
-	bool found = false, is_glob = strpbrk(pattern, "*?");
+	bool is_glob = strpbrk(pattern, "*?");
+	size_t one = is_glob ? k->rules_n : rd_knowledge_rule_index(k, pattern);
+	bool found = one < k->rules_n;
 
-	for (size_t i = 0; i < k->rules_n && (is_glob || !found); i++) {
-		if (!(is_glob ? rd_str_glob(pattern, k->rules[i]->id) : rd_streq(pattern, k->rules[i]->id)))
+	if (found)
+		connect(k, rule, one, is_cause);
+	for (size_t i = 0; i < k->rules_n && is_glob; i++) {
+		if (!rd_str_glob(pattern, k->rules[i]->id))
 			continue;
 		found = true;
-		if (i == rule && strchr(pattern, '*'))
-			continue;
-		if (is_cause)
-			k->explains[i * k->rules_n + rule] = true;
-		else
-			k->explains[rule * k->rules_n + i] = true;
+		if (i != rule || !strchr(pattern, '*'))
+			connect(k, rule, i, is_cause);
 	}
 	if (found)
 		return 0;

@@ -27,6 +27,7 @@ struct rd_fact {
 		char *str;
 	};
 	struct rd_fact **children;
+	uint16_t *keys; /* of the children's names: to pass over nearly all of them without a look at them */
 	size_t n, allocated;
 	char *source, *reason;
 	char name[]; /* in its object or map, "" for an item of a list */
@@ -70,29 +71,42 @@ struct rd_fact *rd_fact_free(struct rd_fact *root)
 	return NULL;
 }
 
+static uint16_t key_of(const char *name, size_t len)
+{
+	return len ? (uint16_t)(len << 10 ^ (unsigned char)name[0] << 5 ^ (unsigned char)name[len - 1]) : 0;
+}
+
 static struct rd_fact *add_child(struct rd_fact *at, const char *name, size_t len)
 {
 	struct rd_fact *child = new_fact(at->pool, at, name, len);
 
 	if (at->n == at->allocated) {
 		struct rd_fact **children;
+		uint16_t *keys;
 
 		at->allocated = at->allocated ? 2 * at->allocated : 8;
 		children = rd_pool_alloc(at->pool, at->allocated * sizeof(struct rd_fact *));
-		if (at->n)
+		keys = rd_pool_alloc(at->pool, at->allocated * sizeof(*keys));
+		if (at->n) {
 			memcpy(children, at->children, at->n * sizeof(struct rd_fact *));
+			memcpy(keys, at->keys, at->n * sizeof(*keys));
+		}
 		at->children = children;
+		at->keys = keys;
 	}
+	at->keys[at->n] = key_of(name, len);
 	at->children[at->n++] = child;
 	return child;
 }
 
 static struct rd_fact *find_child(const struct rd_fact *at, const char *name, size_t len)
 {
+	uint16_t key = key_of(name, len);
+
 	if (at->kind != RD_OBJECT && at->kind != RD_MAP)
 		return NULL;
 	for (size_t i = 0; i < at->n; i++)
-		if (at->children[i]->name_len == len && memcmp(at->children[i]->name, name, len) == 0)
+		if (at->keys[i] == key && at->children[i]->name_len == len && memcmp(at->children[i]->name, name, len) == 0)
 			return at->children[i];
 	return NULL;
 }

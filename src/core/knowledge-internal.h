@@ -35,6 +35,7 @@ struct rd_knowledge {
 	size_t rules_n, rules_allocated;
 	struct rd_fix **fixes; /* by id */
 	size_t fixes_n, fixes_allocated;
+	bool has_fixes; /* they are parsed, or could not be */
 	/* explains[cause * rules_n + effect]: the edges, both spellings merged and globs resolved. */
 	bool *explains;
 	/* Indexes of rules, causes before effects. */
@@ -55,6 +56,9 @@ struct rd_fix *rd_fix_parse(const struct cJSON *json, const char *origin, const 
 struct rd_fix *rd_fix_free(struct rd_fix *fix);
 /* A fix's texts as each rule that names it would see them: paths, types and actions exist. */
 int rd_fix_check(const struct rd_knowledge *k, const struct rd_rule *rule, const struct rd_fix *fix, struct rd_error *err);
+
+/* Where a rule is; the number of rules where there is none of that id. Once they are in order. */
+size_t rd_knowledge_rule_index(const struct rd_knowledge *k, const char *id);
 
 /* Merge the edges and put the rules in order. -ELOOP for a cycle, -ENOENT for an id that no rule has. */
 int rd_knowledge_connect(struct rd_knowledge *k, struct rd_error *err);

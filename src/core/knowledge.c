@@ -190,6 +190,14 @@ static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *wh
 	return 0;
 }
 
+static bool is_all_trusted(const struct rd_knowledge *k)
+{
+	for (size_t i = 0; i < k->files_n; i++)
+		if (!is_trusted(k, &k->files[i]))
+			return false;
+	return true;
+}
+
 static const char *origin_of(const struct rd_knowledge_file *file)
 {
 	return file->origin ? file->origin : file->name;
@@ -281,33 +289,44 @@ static int by_fix_id(const void *a, const void *b)
 	return strcmp((*(struct rd_fix *const *)a)->id, (*(struct rd_fix *const *)b)->id);
 }
 
-static int load_all_records(struct rd_knowledge *k, struct rd_error *err)
+static int load_kind(struct rd_knowledge *k, const char *kind, struct rd_error *err)
 {
+	size_t n = strlen(kind);
 	int r = 0;
 
 	for (size_t i = 0; i < k->files_n && r >= 0; i++) {
 		struct rd_knowledge_file *file = &k->files[i];
 
-		if (is_masked(file))
-			continue;
-		if (rd_str_has_prefix(file->name, "rules/"))
-			r = load_records(k, file, "rules", err);
-		else if (rd_str_has_prefix(file->name, "fixes/"))
-			r = load_records(k, file, "fixes", err);
+		if (rd_str_has_prefix(file->name, kind) && file->name[n] == '/' && !is_masked(file))
+			r = load_records(k, file, kind, err);
 	}
-	if (k->rules_n)
-		qsort(k->rules, k->rules_n, sizeof(*k->rules), by_layer_and_id);
-	if (k->fixes_n)
-		qsort(k->fixes, k->fixes_n, sizeof(*k->fixes), by_fix_id);
 	return r;
 }
 
-static bool is_all_trusted(const struct rd_knowledge *k)
+static int load_rules(struct rd_knowledge *k, struct rd_error *err)
 {
-	for (size_t i = 0; i < k->files_n; i++)
-		if (!is_trusted(k, &k->files[i]))
-			return false;
-	return true;
+	int r = load_kind(k, "rules", err);
+
+	if (k->rules_n)
+		qsort(k->rules, k->rules_n, sizeof(*k->rules), by_layer_and_id);
+	return r;
+}
+
+/* At the load, or once they are wanted where all is built in. */
+static int load_fixes(struct rd_knowledge *k, struct rd_error *err)
+{
+	int r = k->has_fixes ? 0 : load_kind(k, "fixes", err);
+
+	if (!k->has_fixes && k->fixes_n)
+		qsort(k->fixes, k->fixes_n, sizeof(*k->fixes), by_fix_id);
+	k->has_fixes = true;
+	return r;
+}
+
+static const struct rd_knowledge *with_fixes(const struct rd_knowledge *k)
+{
+	(void)!load_fixes((struct rd_knowledge *)k, NULL);
+	return k;
 }
 
 /* A fix must fit every rule that names it. One that is not there yet is lint's business. */
@@ -354,7 +373,9 @@ static int load(const struct rd_strv *dirs, bool strict, struct rd_knowledge **r
 	if (r >= 0)
 		r = read_files(k, dirs, err);
 	if (r >= 0)
-		r = load_all_records(k, err);
+		r = load_rules(k, err);
+	if (r >= 0 && !is_all_trusted(k))
+		r = load_fixes(k, err);
 	if (r >= 0)
 		r = rd_knowledge_connect(k, err);
 	if (r >= 0)
@@ -419,14 +440,26 @@ size_t rd_knowledge_rules(const struct rd_knowledge *k, const struct rd_rule *co
 
 const struct rd_rule *rd_knowledge_rule(const struct rd_knowledge *k, const char *id)
 {
-	for (size_t i = 0; i < k->rules_n; i++)
-		if (rd_streq(k->rules[i]->id, id))
-			return k->rules[i];
-	return NULL;
+	size_t i = rd_knowledge_rule_index(k, id);
+
+	return i < k->rules_n ? k->rules[i] : NULL;
+}
+
+size_t rd_knowledge_rule_index(const struct rd_knowledge *k, const char *id)
+{
+	struct rd_rule wanted = { .id = id }, *key = &wanted, **found;
+	const char *slash = strchr(id, '/');
+	rd_auto_free char *layer = slash ? rd_xstrndup(id, (size_t)(slash - id)) : NULL;
+
+	if (!layer || !k->rules_n || rd_layer_parse(layer, &wanted.layer) < 0)
+		return k->rules_n;
+	found = bsearch(&key, k->rules, k->rules_n, sizeof(*k->rules), by_layer_and_id);
+	return found ? (size_t)(found - k->rules) : k->rules_n;
 }
 
 const struct rd_fix *rd_knowledge_fix(const struct rd_knowledge *k, const char *id)
 {
+	with_fixes(k);
 	for (size_t i = 0; i < k->fixes_n; i++)
 		if (rd_streq(k->fixes[i]->id, id))
 			return k->fixes[i];
@@ -435,7 +468,7 @@ const struct rd_fix *rd_knowledge_fix(const struct rd_knowledge *k, const char *
 
 size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *const **ret)
 {
-	*ret = (const struct rd_fix *const *)k->fixes;
+	*ret = (const struct rd_fix *const *)with_fixes(k)->fixes;
 	return k->fixes_n;
 }
 

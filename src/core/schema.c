@@ -8,13 +8,15 @@
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/schema.h"
+#include "util/pool.h"
 #include "util/strbuf.h"
 #include "util/str.h"
 #include "util/strv.h"
 #include "util/xalloc.h"
 
 struct rd_schema {
-	char *name;
+	struct rd_pool *pool; /* of the whole tree */
+	const char *name;
 	size_t name_len;
 	enum rd_kind kind;
 	const struct rd_fact_decl *decl;
@@ -37,10 +39,19 @@ static struct rd_schema *find_or_add(struct rd_schema *at, const char *name, siz
 
 	if (child)
 		return child;
-	child = rd_xcalloc(1, sizeof(*child));
-	child->name = rd_xstrndup(name, len);
+	child = rd_pool_alloc(at->pool, sizeof(*child));
+	child->pool = at->pool;
+	child->name = rd_pool_strndup(at->pool, name, len);
 	child->name_len = len;
-	RD_GROW(at->children, at->n, at->allocated);
+	if (at->n == at->allocated) {
+		struct rd_schema **children;
+
+		at->allocated = at->allocated ? 2 * at->allocated : 8;
+		children = rd_pool_alloc(at->pool, at->allocated * sizeof(struct rd_schema *));
+		if (at->n)
+			memcpy(children, at->children, at->n * sizeof(struct rd_schema *));
+		at->children = children;
+	}
 	at->children[at->n++] = child;
 	return child;
 }
@@ -80,10 +91,14 @@ static int declare(struct rd_schema *at, const struct rd_fact_decl *decl, const 
 
 int rd_schema_new(const struct rd_probe *const *probes, size_t n, struct rd_schema **ret, struct rd_error *err)
 {
-	struct rd_schema *root = rd_xcalloc(1, sizeof(*root));
+	struct rd_pool *pool = rd_xmalloc(sizeof(*pool));
+	struct rd_schema *root;
 	int r = 0;
 
-	root->name = rd_xstrdup("");
+	*pool = (struct rd_pool)RD_POOL_INIT(16384);
+	root = rd_pool_alloc(pool, sizeof(*root));
+	root->pool = pool;
+	root->name = "";
 	root->kind = RD_OBJECT;
 	for (size_t i = 0; i < n && r >= 0; i++)
 		for (const struct rd_fact_decl *d = probes[i]->facts; d && d->path && r >= 0; d++)
@@ -98,13 +113,11 @@ int rd_schema_new(const struct rd_probe *const *probes, size_t n, struct rd_sche
 
 struct rd_schema *rd_schema_free(struct rd_schema *schema)
 {
-	if (!schema)
-		return NULL;
-	for (size_t i = 0; i < schema->n; i++)
-		rd_schema_free(schema->children[i]);
-	free(schema->children);
-	free(schema->name);
-	free(schema);
+	struct rd_pool *pool = schema ? schema->pool : NULL;
+
+	if (pool)
+		rd_pool_clear(pool);
+	free(pool);
 	return NULL;
 }
 

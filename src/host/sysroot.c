@@ -238,11 +238,12 @@ static int do_stat(struct rd_sysroot *sr, const char *path, struct rd_stat *ret)
 
 int rd_sysroot_stat(struct rd_sysroot *sr, struct rd_stat *ret, const char *path)
 {
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	struct rd_stat st;
 	int r;
 
-	r = rd_path_normalize(path, &p);
+	r = rd_path_normal(path, &own, &p);
 	if (r < 0)
 		return r;
 	r = do_stat(sr, p, &st);
@@ -253,11 +254,12 @@ int rd_sysroot_stat(struct rd_sysroot *sr, struct rd_stat *ret, const char *path
 
 int rd_sysroot_exists(struct rd_sysroot *sr, const char *path)
 {
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	struct rd_stat st;
 	int r;
 
-	r = rd_path_normalize(path, &p);
+	r = rd_path_normal(path, &own, &p);
 	if (r < 0)
 		return r;
 	r = do_stat(sr, p, &st);
@@ -310,10 +312,11 @@ static int do_read(struct rd_sysroot *sr, const char *path, char **ret, size_t *
 
 int rd_sysroot_read_bytes(struct rd_sysroot *sr, char **ret, size_t *ret_len, const char *path)
 {
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	int r;
 
-	r = rd_path_normalize(path, &p);
+	r = rd_path_normal(path, &own, &p);
 	if (r < 0)
 		return r;
 	return record(sr, 'r', p, do_read(sr, p, ret, ret_len));
@@ -385,10 +388,11 @@ static int do_list(struct rd_sysroot *sr, const char *dir, struct rd_strv *ret)
 int rd_sysroot_list(struct rd_sysroot *sr, struct rd_strv *ret, const char *dir)
 {
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	int r;
 
-	r = rd_path_normalize(dir, &p);
+	r = rd_path_normal(dir, &own, &p);
 	if (r < 0)
 		return r;
 	r = do_list(sr, p, &names);
@@ -407,10 +411,11 @@ int rd_sysroot_list(struct rd_sysroot *sr, struct rd_strv *ret, const char *dir)
 int rd_sysroot_readlink(struct rd_sysroot *sr, char **ret, const char *path)
 {
 	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	int r;
 
-	r = rd_path_normalize(path, &p);
+	r = rd_path_normal(path, &own, &p);
 	if (r < 0)
 		return r;
 	r = rd_tree_readlink(sr, p, ret);
@@ -445,10 +450,11 @@ static int do_realpath(struct rd_sysroot *sr, const char *path, char **ret)
 
 int rd_sysroot_realpath(struct rd_sysroot *sr, char **ret, const char *path)
 {
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	int r;
 
-	r = rd_path_normalize(path, &p);
+	r = rd_path_normal(path, &own, &p);
 	if (r < 0)
 		return r;
 	return record(sr, 'k', p, do_realpath(sr, p, ret));
@@ -558,10 +564,11 @@ static int do_acl(struct rd_sysroot *sr, const char *path, struct rd_acl_entry *
 
 int rd_sysroot_acl(struct rd_sysroot *sr, struct rd_acl_entry **ret, const char *path)
 {
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	int r;
 
-	r = rd_path_normalize(path, &p);
+	r = rd_path_normal(path, &own, &p);
 	if (r < 0)
 		return r;
 	return record(sr, 's', p, do_acl(sr, p, ret));
@@ -595,10 +602,11 @@ static int do_open_node(struct rd_sysroot *sr, const char *path)
 
 int rd_sysroot_open_node(struct rd_sysroot *sr, const char *path)
 {
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	int r;
 
-	r = rd_path_normalize(path, &p);
+	r = rd_path_normal(path, &own, &p);
 	if (r < 0)
 		return r;
 	return record(sr, 'o', p, do_open_node(sr, p));
@@ -608,12 +616,13 @@ int rd_sysroot_open_node(struct rd_sysroot *sr, const char *path)
 
 int rd_file_open(struct rd_sysroot *sr, struct rd_file **ret, const char *path)
 {
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	struct rd_file *f;
 	struct stat st;
 	int fd;
 
-	fd = rd_path_normalize(path, &p);
+	fd = rd_path_normal(path, &own, &p);
 	if (fd < 0)
 		return fd;
 	fd = open_file(sr, p, &st);
@@ -848,13 +857,14 @@ int rd_sysroot_readlinkf(struct rd_sysroot *sr, char **ret, const char *format, 
 
 static int guarded_read_line(struct rd_sysroot *sr, char **ret, const char *path)
 {
-	rd_auto_free char *p = NULL;
+	rd_auto_free char *own = NULL;
+	const char *p;
 	char data[RD_GUARD_DATA_MAX];
 	int r;
 
 	if (!sr->live)
 		return rd_sysroot_read_line(sr, ret, path);
-	r = rd_path_normalize(path, &p);
+	r = rd_path_normal(path, &own, &p);
 	if (r < 0)
 		return r;
 	r = guarded(sr, 'r', p, data);

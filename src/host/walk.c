@@ -132,6 +132,19 @@ static bool is_normal(const char *path)
 	return true;
 }
 
+int rd_path_normal(const char *path, char **own, const char **ret)
+{
+	int r = 0;
+
+	if (path[0] == '/' && strlen(path) < RD_WALK_PATH_MAX && is_normal(path))
+		*ret = path;
+	else
+		r = rd_path_normalize(path, own);
+	if (r == 0 && *own)
+		*ret = *own;
+	return r;
+}
+
 int rd_path_normalize(const char *path, char **ret)
 {
 	struct rd_strbuf sb = RD_STRBUF_INIT;
@@ -140,10 +153,6 @@ int rd_path_normalize(const char *path, char **ret)
 		return -EINVAL;
 	if (strlen(path) >= RD_WALK_PATH_MAX)
 		return -ENAMETOOLONG;
-	if (is_normal(path)) {
-		*ret = rd_xstrdup(path);
-		return 0;
-	}
 	while (*path) {
 		size_t n;
 

@@ -35,3 +35,5 @@ int rd_walk(const struct rd_walk_ops *ops, void *ctx, const char *path, unsigned
  * Returns 0, -EINVAL for a path that is not absolute, -ENAMETOOLONG.
  */
 int rd_path_normalize(const char *path, char **ret) RD_MUST_CHECK;
+/* The same without a copy where the path is normal already: *ret is @path, or *own, which the caller frees and was NULL. */
+int rd_path_normal(const char *path, char **own, const char **ret) RD_MUST_CHECK;

@@ -907,7 +907,8 @@ int rd_transaction_list(const char *dir, struct rd_strv *ret)
 			rd_strv_push(ret, entry->d_name);
 	}
 	closedir(d);
-	qsort(ret->v, ret->n, sizeof(*ret->v), by_time);
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_time);
 	return 0;
 }
 

@@ -46,7 +46,8 @@ void *rd_pool_alloc(struct rd_pool *pool, size_t size)
 
 	if (odd > pool->left)
 		odd = pool->left;
-	pool->at += odd;
+	if (odd)
+		pool->at += odd;
 	pool->left -= odd;
 	return memset(take(pool, size), 0, size);
 }

@@ -97,7 +97,8 @@ static void make_script(struct script *s, const struct lines *a, const struct li
 	while (tail < a->n - head && tail < b->n - head && same(&a->v[a->n - 1 - tail], &b->v[b->n - 1 - tail]))
 		tail++;
 	add(s, ' ', head);
-	compare(s, a->v + head, a->n - head - tail, b->v + head, b->n - head - tail);
+	/* Nothing has no lines to point to. */
+	compare(s, a->n ? a->v + head : NULL, a->n - head - tail, b->n ? b->v + head : NULL, b->n - head - tail);
 	add(s, ' ', tail);
 }
 

@@ -310,8 +310,8 @@ static void give_up(struct builder *b, const struct rd_step *step, const char *r
 	struct rd_advice *a;
 
 	b->fix = rd_knowledge_fix(b->k, step->fix);
-	for (a = b->plan->advice; a < b->plan->advice + b->plan->advice_n; a++)
-		if (rd_streq(a->text, b->fix->summary))
+	for (size_t i = 0; i < b->plan->advice_n; i++)
+		if (rd_streq(b->plan->advice[i].text, b->fix->summary))
 			return;
 	a = insert_advice(b->plan, step->fix);
 	*a = (struct rd_advice){ .fix = step->fix, .text = rd_xstrdup(b->fix->summary), .reason = rd_xstrdup(reason) };

@@ -24,8 +24,11 @@ int rd_app_check_patterns(const struct rd_app *app, const char *option, const st
 
 		for (size_t j = 0; j < n && !found; j++)
 			found = rd_str_glob(globs->v[i], rules[j]->id);
-		if (!found)
-			return rd_app_fail(app, RD_EXIT_USAGE, "%s: no finding is called '%s'", option, globs->v[i]);
+		if (!found) {
+			rd_auto_free char *near = rd_app_near(app, globs->v[i]);
+
+			return rd_app_fail(app, RD_EXIT_USAGE, "%s: no finding is called '%s'%s", option, globs->v[i], near);
+		}
 	}
 	return 0;
 }

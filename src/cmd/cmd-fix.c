@@ -338,13 +338,26 @@ static int plan_and_apply(struct rd_app *app, const char *dir)
 	return status;
 }
 
+/* Findings are named by --only; and perhaps another one is meant. */
+static int refuse_argument(struct rd_app *app, const char *name)
+{
+	int status = rd_app_load_knowledge(app);
+	rd_auto_free char *near = status ? NULL : rd_app_near(app, name);
+
+	if (status)
+		return status;
+	if (rd_knowledge_rule(app->knowledge, name))
+		return rd_app_fail(app, RD_EXIT_USAGE, "a finding is named by an option: rocm-doctor fix --only %s", name);
+	return rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here; --only names what to mend%s", name, near);
+}
+
 int cmd_fix(struct rd_app *app, int argc, char *argv[])
 {
 	rd_auto_free char *dir = rd_transaction_dir();
 	int status;
 
 	if (argc > 0)
-		return rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here; --only names what to mend", argv[0]);
+		return refuse_argument(app, argv[0]);
 	if (!app->dry_run && ((app->root && !rd_streq(app->root, "/")) || app->pid || app->container))
 		return rd_app_fail(app, RD_EXIT_USAGE,
 		                   "only the running system is changed; with --root, --pid and --container give --dry-run");

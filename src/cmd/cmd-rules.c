@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
@@ -71,8 +72,24 @@ static cJSON *rule_json(const struct rd_rule *rule)
 	return object;
 }
 
+/* One line, to be searched by other programs; on a terminal that is too narrow for it, the title below. */
+static void list_line(const struct rd_rule *rule, size_t columns)
+{
+	const char *title = rule->enabled ? rd_template_text(rule->title) : "(switched off)";
+
+	if (!columns || 50 + strlen(title) <= columns) {
+		rd_app_say("%-8s %-40s %s", rd_severity_name(rule->severity), rule->id, title);
+		return;
+	}
+	rd_app_say("%-8s %s", rd_severity_name(rule->severity), rule->id);
+	printf("         ");
+	rd_help_wrap(title, 9, stdout);
+}
+
 static int list(struct rd_app *app)
 {
+	size_t columns = isatty(STDOUT_FILENO) ? rd_app_text_options(app).columns : 0;
+
 	const struct rd_rule *const *rules;
 	size_t n = rd_knowledge_rules(app->knowledge, &rules);
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "rules");
@@ -83,8 +100,7 @@ static int list(struct rd_app *app)
 		if (rd_app_wants(app, "json"))
 			cJSON_AddItemToArray(array, rule_json(rules[i]));
 		else
-			rd_app_say("%-8s %-40s %s", rd_severity_name(rules[i]->severity), rules[i]->id,
-			           rules[i]->enabled ? rd_template_text(rules[i]->title) : "(switched off)");
+			list_line(rules[i], columns);
 	}
 	if (rd_app_wants(app, "json"))
 		rd_json_print(root, stdout);
@@ -105,8 +121,11 @@ static int show(struct rd_app *app, const char *id)
 {
 	const struct rd_rule *rule = rd_knowledge_rule(app->knowledge, id);
 
-	if (!rule)
-		return rd_app_fail(app, RD_EXIT_USAGE, "no finding is called '%s'", id);
+	if (!rule) {
+		rd_auto_free char *near = rd_app_near(app, id);
+
+		return rd_app_fail(app, RD_EXIT_USAGE, "no finding is called '%s'%s", id, near);
+	}
 	if (rd_app_wants(app, "json")) {
 		rd_json_print(rule_json(rule), stdout);
 		return RD_EXIT_OK;

@@ -19,11 +19,27 @@ static void comma(struct rd_strbuf *sb)
 		rd_strbuf_add(sb, ", ");
 }
 
-static const char *gpu_name(const struct rd_fact *gpu)
+/*
+ * In few words. "Cezanne [Radeon Vega Series / Radeon Vega Mobile Series]" is Cezanne where it is the processor's own GPU, a
+ * card "Navi 21 Pro-XLA [Radeon Pro W6800X/Radeon Pro W6800X Duo]" the first of its names. Caller frees.
+ */
+static char *gpu_name(const struct rd_fact *gpu)
 {
-	const char *name = rd_fact_get_str(gpu, "name");
+	const char *name = rd_fact_get_str(gpu, "name"), *open = strstr(name, " [");
 
-	return *name ? name : rd_fact_get_str(gpu, "device_id");
+	/* "AMD Raphael/Granite Ridge (1002:164e)" is made of the id, where no list has a name. */
+	open = open ? open : strstr(name, " (1002:");
+	if (!*name)
+		return rd_xstrdup(rd_fact_get_str(gpu, "device_id"));
+	if (!open || open == name)
+		return rd_xstrdup(name);
+	if (rd_streq(rd_fact_get_str(gpu, "kind"), "apu") || open[1] == '(')
+		return rd_xstrndup(name, (size_t)(open - name));
+	name = open + 2;
+	open = strpbrk(name, "/]");
+	while (open && open > name && open[-1] == ' ')
+		open--;
+	return open && open > name ? rd_xstrndup(name, (size_t)(open - name)) : rd_xstrdup(name);
 }
 
 /* "8x AMD Instinct MI300X (gfx942)", kinds in the order of their first GPU. */
@@ -35,11 +51,12 @@ static void add_gpus(struct rd_strbuf *sb, const struct rd_fact *facts, bool wit
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
 		const struct rd_fact *gpu = rd_fact_at(gpus, i);
 		const char *gfx = rd_fact_get_str(gpu, "gfx");
+		rd_auto_free char *name = gpu_name(gpu);
 
 		if (with_gfx && *gfx)
-			rd_strv_pushf(&names, "%s (%s)", gpu_name(gpu), gfx);
+			rd_strv_pushf(&names, "%s (%s)", name, gfx);
 		else
-			rd_strv_push(&names, gpu_name(gpu));
+			rd_strv_push(&names, name);
 	}
 	for (size_t i = 0; i < names.n; i++) {
 		size_t same = 0, earlier = 0;

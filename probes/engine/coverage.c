@@ -148,6 +148,19 @@ static void set_missing_gfx(const struct coverage *c, struct rd_fact *item)
 	}
 }
 
+static void set_data_summary(struct rd_fact *item, const char *folder, const struct rd_fact *gfx)
+{
+	rd_auto_strbuf struct rd_strbuf text = RD_STRBUF_INIT;
+
+	if (!*folder)
+		rd_strbuf_add(&text, "No folder of its kernels is there.");
+	for (size_t i = 0; *folder && i < rd_fact_count(gfx); i++)
+		rd_strbuf_addf(&text, "%s%s%s", i ? ", " : folder, i ? "" : " has files for ", rd_fact_str(rd_fact_at(gfx, i)));
+	if (*folder)
+		rd_strbuf_add(&text, text.len ? "." : "The folder of its kernels has none for any GPU.");
+	rd_fact_set_str(item, "data_summary", text.buf, folder);
+}
+
 static void add_math(struct coverage *c, const struct consumer *consumer)
 {
 	const char *path = rd_fact_str(fact(consumer, consumer->math, "path"));
@@ -165,6 +178,7 @@ static void add_math(struct coverage *c, const struct consumer *consumer)
 	rd_fact_set_str(item, "used_by", consumer->place, path);
 	copy_list(item, "gfx", gfx);
 	copy_list(item, "missing_gpus", fact(consumer, consumer->math, "missing_gpus"));
+	set_data_summary(item, folder, gfx);
 	set_missing_gfx(c, item);
 }
 
@@ -625,6 +639,7 @@ const struct rd_probe rd_probe_engine_coverage = {
 			{ "runtime.math[].folder", RD_STR, "folder of its kernels", MATH },
 			{ "runtime.math[].used_by", RD_STR, "what would use it", MATH },
 			{ "runtime.math[].gfx[]", RD_STRS, "gfx that it has kernels for", MATH },
+			{ "runtime.math[].data_summary", RD_STR, "the same in a sentence", MATH },
 			{ "runtime.math[].missing_gpus[]", RD_STRS, "GPUs that it has no kernels for", MATH },
 			{ "runtime.math[].missing_gfx[]", RD_STRS, "their gfx, as the runtime names them", MATH },
 			{ "runtime.math[].override_remedy", RD_STR, OVERRIDE, "table overrides" },

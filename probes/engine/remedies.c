@@ -221,6 +221,24 @@ static void add_root_remedy(const struct rd_probe_ctx *ctx, struct rd_strbuf *re
 	}
 }
 
+/* AMD's ROCm wheels without the package for a GPU: it is to be added at their release. Caller frees; "" where not known. */
+static char *sdk_remedy(const struct rd_fact *env)
+{
+	const char *index = rd_fact_get_str(env, "torch_own_index"), *wanted = rd_fact_get_str(env, "rocm_sdk_requirements");
+
+	if (!rd_fact_get_bool(env, "torch.rocm_sdk") || !*index || !*wanted)
+		return rd_xstrdup("");
+	return rd_xasprintf("%s/bin/python3 -m pip install --index-url %s '%s'", rd_fact_get_str(env, "prefix"), index, wanted);
+}
+
+static void look_at_environment(struct rd_fact *env)
+{
+	bool lacks = rd_fact_count(rd_fact_get(env, "torch.rccl.missing_gpus"));
+	rd_auto_free char *text = lacks ? sdk_remedy(env) : rd_xstrdup("");
+
+	rd_fact_set_str(env, "torch.rccl.remedy", text, "torch.version, gpus");
+}
+
 static void look_at_math(struct rd_probe_ctx *ctx, struct rd_fact *math)
 {
 	const char *place = rd_fact_get_str(math, "place");
@@ -231,9 +249,12 @@ static void look_at_math(struct rd_probe_ctx *ctx, struct rd_fact *math)
 	const char *hide = "";
 
 	add_gfx(ctx, rd_fact_get(math, "missing_gpus"), &gfx);
-	if (gfx.n && env)
-		rd_strbuf_add(&release, rd_fact_get_str(env, "install_torch"));
-	else if (gfx.n && root)
+	if (gfx.n && env) {
+		rd_auto_free char *sdk = sdk_remedy(env);
+
+		rd_strbuf_add(&release, *sdk ? sdk : rd_fact_get_str(env, "install_torch"));
+	}
+	if (gfx.n && !env && root)
 		add_root_remedy(ctx, &release, root, &gfx);
 	if (gfx.n && !env)
 		add_wheels(ctx, &wheels, &gfx, "rocm[libraries,");
@@ -249,8 +270,10 @@ static int run(struct rd_probe_ctx *ctx)
 {
 	struct rd_fact *ollama = rd_fact_get_mutable(ctx->facts, "engines.ollama");
 	struct rd_fact *math = rd_fact_get_mutable(ctx->facts, "runtime.math");
-	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus");
+	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus"), *python = rd_fact_get_mutable(ctx->facts, "python");
 
+	for (size_t i = 0; i < rd_fact_count(python); i++)
+		look_at_environment(rd_fact_at_mutable(python, i));
 	for (size_t i = 0; i < rd_fact_count(gpus); i++)
 		look_at_gpu(ctx, rd_fact_at_mutable(gpus, i));
 	for (size_t i = 0; i < rd_fact_count(ollama); i++)
@@ -279,6 +302,9 @@ const struct rd_probe rd_probe_engine_remedies = {
 	                  "table wheels" },
 			{ "runtime.math[].hide_remedy", RD_STR, "how to leave out the GPUs without, where there are others",
 	                  "gpus" },
+			{ "python[].torch.rccl.remedy", RD_STR,
+	                  "wheels that RCCL lacks code of, where they are AMD's; empty: none are known",
+	                  "torch.version, gpus" },
 			{ "gpus[].support.wheel_remedy", RD_STR,
 	                  "wheels that have code for it, where the release in use has none; empty: none are known",
 	                  "table wheels" },

@@ -16,6 +16,7 @@
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
 #include "util/str.h"
+#include "util/strbuf.h"
 #include "util/strv.h"
 #include "util/xalloc.h"
 
@@ -268,6 +269,23 @@ static void set_kpack(struct import *im, const struct rd_fatbin *code)
 	set_overlay_gpus(im, code);
 }
 
+/* One sentence for people: what the code is for, or why there is none. */
+static void set_code_summary(struct import *im, const struct rd_fatbin *code)
+{
+	rd_auto_strbuf struct rd_strbuf text = RD_STRBUF_INIT;
+
+	for (size_t i = 0; i < code->targets_n; i++)
+		rd_strbuf_addf(&text, "%s%s", i ? ", " : "Its device code is for ", code->targets[i].text);
+	if (text.len)
+		rd_strbuf_addc(&text, '.');
+	else if (code->kpack_disabled || code->kpack_replaced)
+		rd_strbuf_addf(&text, "Its device code is in archives beside it, which %s keeps it from.",
+		               code->kpack_disabled ? "ROCM_KPACK_DISABLE" : "ROCM_KPACK_PATH");
+	else if (code->kinds & RD_FATBIN_KPACK_REF && !code->archives_n)
+		rd_strbuf_add(&text, "Its device code is in packages of its own, one for each GPU, and none is installed.");
+	rd_fact_set_str(im->item, "torch.code_summary", text.buf, im->torch);
+}
+
 static void set_code(struct import *im)
 {
 	size_t object = rd_loader_find(im->loader, "libtorch_hip");
@@ -284,8 +302,10 @@ static void set_code(struct import *im)
 	}
 	rd_survey_set(im->item, "torch.", code, why, im->agents, im->agents_n,
 	              object == RD_LOADER_NONE ? im->torch : path_of(im, object));
-	if (code)
+	if (code) {
 		set_kpack(im, code);
+		set_code_summary(im, code);
+	}
 	rd_error_clear(&err);
 }
 
@@ -413,6 +433,8 @@ const struct rd_probe rd_probe_framework_loader = {
 	                  "files of another release that LD_LIBRARY_PATH gives in place of the copy that the wheel has",
 	                  SEARCH },
 			{ TORCH "gfx_targets[]", RD_STRS, "gfx that its device code is for", "libtorch_hip.so" },
+			{ TORCH "code_summary", RD_STR, "the same in a sentence, or why there is none; empty: not known",
+	                  "libtorch_hip.so" },
 			RD_SURVEY_FACTS(TORCH, "libtorch_hip.so"),
 			{ TORCH "incomplete_overlays[]", RD_STRS,
 	                  "kpack archives for one mode that hold a part of the code only", "torch/.kpack" },

@@ -212,6 +212,15 @@ static int look(struct rd_sysroot *sr, enum rd_libdata_kind kind, const char *fo
 	return has_file(sr, folder, agent->processor, mode);
 }
 
+/*
+ * A wheel brings the data of its libraries, so that none of the places there is none. Elsewhere a build may have another place
+ * compiled in, or need no data.
+ */
+static bool is_in_wheel(const char *library)
+{
+	return strstr(library, "/site-packages/") || strstr(library, "/dist-packages/");
+}
+
 struct rd_libdata rd_libdata_look(struct rd_sysroot *sr, enum rd_libdata_kind kind, const char *library,
                                   const struct rd_agent *agent)
 {
@@ -221,7 +230,7 @@ struct rd_libdata rd_libdata_look(struct rd_sysroot *sr, enum rd_libdata_kind ki
 	if (r == 0)
 		r = look(sr, kind, ret.folder, agent);
 	/* A variable may name what is not there; the library then fails on it. */
-	if (r == -ENOENT && ret.folder)
+	if (r == -ENOENT && (ret.folder || is_in_wheel(library)))
 		r = 0;
 	if (r >= 0)
 		ret.present = r > 0 ? RD_TRUE : RD_FALSE;

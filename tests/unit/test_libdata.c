@@ -48,6 +48,7 @@ static int setup(void **state)
 		"opt/torch/lib/aotriton.images/amd-gfx11xx/flash/attn_fwd.zip",
 		"opt/torch/lib/aotriton.images/amd-gfx120x/flash/attn_fwd.zip",
 		"opt/bare/librocblas.so.4",
+		"opt/llm/lib/python3.12/site-packages/_rocm_sdk_libraries/lib/librocblas.so.5",
 		"opt/rocm/lib/libMIOpen.so.1",
 		"opt/rocm/share/miopen/db/gfx90a68.HIP.fdb.txt",
 		"opt/rocm/share/miopen/db/gfx90a68.db.txt",
@@ -124,8 +125,12 @@ static void a_distribution_puts_its_release_between(void **state)
 	assert_int_equal(look(*state, RD_LIBDATA_ROCBLAS, library, "gfx1151", RD_FEATURE_ANY), RD_FALSE);
 }
 
-static void no_folder_at_all_is_unknown(void **state)
+/* In a wheel there is no other place. */
+static void no_folder_at_all_is_unknown_outside_of_wheels(void **state)
 {
+	static const char wheel[] = "/opt/llm/lib/python3.12/site-packages/_rocm_sdk_libraries/lib/librocblas.so.5";
+
+	assert_int_equal(look(*state, RD_LIBDATA_ROCBLAS, wheel, "gfx942", RD_FEATURE_OFF), RD_FALSE);
 	assert_int_equal(look(*state, RD_LIBDATA_ROCBLAS, "/opt/bare/librocblas.so.4", "gfx942", RD_FEATURE_OFF), RD_UNKNOWN);
 }
 
@@ -201,7 +206,7 @@ int main(void)
 		cmocka_unit_test(rocblas_has_files_for_a_gpu_or_not),
 		cmocka_unit_test(a_folder_of_the_gpu_comes_first),
 		cmocka_unit_test(a_distribution_puts_its_release_between),
-		cmocka_unit_test(no_folder_at_all_is_unknown),
+		cmocka_unit_test(no_folder_at_all_is_unknown_outside_of_wheels),
 		cmocka_unit_test(images_are_for_families),
 		cmocka_unit_test(targets_are_the_ends_of_names),
 		cmocka_unit_test(families_of_images_are_listed),

@@ -27,9 +27,12 @@ struct library {
 	const char *found_by; /* "" for not at all */
 };
 
+#define LOADER "LD_LIBRARY_PATH, /etc/ld.so.cache, default folders"
+
 struct libraries {
 	struct library *v;
 	size_t n, allocated;
+	int unread; /* why one on the way could not be looked at; 0: all were */
 };
 
 static void libraries_clear(struct libraries *libs)
@@ -53,13 +56,23 @@ static bool is_soname(const char *file)
 	return rd_streq(so, ".so") ? rd_str_has_prefix(file, "libamdocl64") : !strchr(so + 4, '.');
 }
 
+static void note_unread(struct libraries *libs, int r)
+{
+	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+		libs->unread = r;
+}
+
 static void add(struct rd_probe_ctx *ctx, struct libraries *libs, const char *name, const char *path, const char *found_by)
 {
 	rd_auto_free char *real = NULL;
 
+	int r = rd_sysroot_realpath(ctx->sysroot, &real, path);
+
 	/* A cache that names what is gone is passed over by the loader as well. */
-	if (rd_sysroot_realpath(ctx->sysroot, &real, path) < 0)
+	if (r < 0) {
+		note_unread(libs, r);
 		return;
+	}
 	for (size_t i = 0; i < libs->n; i++)
 		if (rd_streq(libs->v[i].real, real) && rd_streq(libs->v[i].name, name))
 			return;
@@ -70,9 +83,12 @@ static void add(struct rd_probe_ctx *ctx, struct libraries *libs, const char *na
 static void add_dir(struct rd_probe_ctx *ctx, struct libraries *libs, const char *dir, const char *found_by)
 {
 	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
+	int r = rd_sysroot_list(ctx->sysroot, &files, dir);
 
-	if (rd_sysroot_list(ctx->sysroot, &files, dir) < 0)
+	if (r < 0) {
+		note_unread(libs, r);
 		return;
+	}
 	for (size_t i = 0; i < files.n; i++) {
 		rd_auto_free char *path = NULL;
 
@@ -390,6 +406,12 @@ static int run(struct rd_probe_ctx *ctx)
 		rd_fact_set_bool(ctx->facts, "runtime.loader.cache", cache >= 0, RD_LDCACHE_PATH);
 	else
 		rd_fact_set_unknown(ctx->facts, "runtime.loader.cache", cache, RD_LDCACHE_PATH);
+	if (cache < 0 && cache != -EINVAL)
+		note_unread(&libs, cache);
+	if (libs.unread)
+		rd_fact_set_unknown(ctx->facts, "runtime.loader.all_read", libs.unread, LOADER);
+	else
+		rd_fact_set_bool(ctx->facts, "runtime.loader.all_read", true, LOADER);
 	rd_fact_set_list(ctx->facts, "runtime.loader.conf", "/etc/ld.so.conf");
 	conf = add_conf(ctx, "/etc/ld.so.conf", &conf_files);
 	if (conf < 0)
@@ -402,8 +424,6 @@ static int run(struct rd_probe_ctx *ctx)
 	return 0;
 }
 
-#define LOADER "LD_LIBRARY_PATH, /etc/ld.so.cache, default folders"
-
 const struct rd_probe rd_probe_runtime_loader = {
 	.name = "runtime/loader",
 	.layer = RD_LAYER_RUNTIME,
@@ -412,6 +432,9 @@ const struct rd_probe rd_probe_runtime_loader = {
 	.facts =
 		(const struct rd_fact_decl[]){
 			{ "runtime.loader.cache", RD_BOOL, "the loader's cache is there and can be read", RD_LDCACHE_PATH },
+			{ "runtime.loader.all_read", RD_BOOL,
+	                  "every folder and link that leads to a library was looked at; unknown where one could not be",
+	                  LOADER },
 			{ "runtime.loader.conf[]", RD_LIST, "folders that the cache is made from, in order",
 	                  "/etc/ld.so.conf" },
 			{ "runtime.loader.conf[].path", RD_STR, "folder", "/etc/ld.so.conf, /etc/ld.so.conf.d" },

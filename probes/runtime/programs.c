@@ -37,37 +37,47 @@ static void add_search_path(struct rd_strv *dirs, const char *path, const char *
 	}
 }
 
-static bool is_in(struct rd_probe_ctx *ctx, const struct rd_strv *dirs, const char *name)
+/* 1, 0, or why one of the folders does not tell. */
+static int is_in(struct rd_probe_ctx *ctx, const struct rd_strv *dirs, const char *name)
 {
-	for (size_t i = 0; i < dirs->n; i++)
-		if (rd_sysroot_existsf(ctx->sysroot, "%s/%s", dirs->v[i], name) == 1)
-			return true;
-	return false;
+	int error = 0;
+
+	for (size_t i = 0; i < dirs->n; i++) {
+		int r = rd_sysroot_existsf(ctx->sysroot, "%s/%s", dirs->v[i], name);
+
+		if (r == 1)
+			return 1;
+		if (r < 0)
+			error = r;
+	}
+	return error;
 }
 
-/* What a program without a search path finds; *ret_in_root is where a copy lies that it does not find. */
-static bool is_found(const struct rd_fact *libraries, const char *name, const char *root, const char **ret_in_root)
+/* As is_in(), of what a program without a search path finds; *ret_in_root is where a copy lies that it does not find. */
+static int is_found(const struct rd_fact *facts, const char *name, const char *root, const char **ret_in_root)
 {
+	const struct rd_fact *libraries = rd_fact_get(facts, "runtime.libraries");
+
 	for (size_t i = 0; i < rd_fact_count(libraries); i++) {
 		const struct rd_fact *lib = rd_fact_at(libraries, i);
 
 		if (!rd_streq(rd_fact_get_str(lib, "soname"), name))
 			continue;
 		if (rd_fact_get_bool(lib, "chosen"))
-			return true;
+			return 1;
 		if (rd_streq(rd_fact_get_str(lib, "root"), root))
 			*ret_in_root = rd_fact_get_str(lib, "path");
 	}
-	return false;
+	return rd_fact_get_bool(facts, "runtime.loader.all_read") ? 0 : -ENODATA;
 }
 
 static void judge_needs(struct rd_probe_ctx *ctx, const char *program, const char *root, const struct rd_elf *elf)
 {
-	const struct rd_fact *libraries = rd_fact_get(ctx->facts, "runtime.libraries");
 	struct rd_fact *item = rd_fact_append(ctx->facts, "runtime.programs", program);
 	rd_auto_strv struct rd_strv dirs = RD_STRV_INIT;
 	rd_auto_free char *origin = rd_xstrndup(program, (size_t)(strrchr(program, '/') - program));
-	bool needs_hsa = false, finds_hsa = true;
+	bool needs_hsa = false;
+	int finds_hsa = 1, unread = 0;
 
 	/* A RUNPATH comes after LD_LIBRARY_PATH and an RPATH before it; for what is found at all the order is the same. */
 	add_search_path(&dirs, elf->rpath, origin);
@@ -76,17 +86,27 @@ static void judge_needs(struct rd_probe_ctx *ctx, const char *program, const cha
 	rd_fact_set_str(item, "unreached_root", "", program);
 	for (size_t i = 0; i < elf->needed->n; i++) {
 		const char *name = elf->needed->v[i], *in_root = NULL;
-		bool found;
+		int found;
 
 		if (!rd_library_is_rocm(name))
 			continue;
-		found = is_in(ctx, &dirs, name) || is_found(libraries, name, root, &in_root);
+		found = is_in(ctx, &dirs, name);
+		if (found != 1) {
+			int r = is_found(ctx->facts, name, root, &in_root);
+
+			found = r == 1 || found == 0 ? r : found;
+		}
 		if (rd_streq(name, "libhsa-runtime64.so.1")) {
 			needs_hsa = true;
 			finds_hsa = found;
 		}
-		if (found)
+		if (found == 1)
 			continue;
+		/* It may well be found: then no root is out of reach. */
+		if (found < 0) {
+			unread = found;
+			continue;
+		}
 		rd_fact_append_str(item, "missing", name, program);
 		if (in_root) {
 			rd_auto_free char *folder = rd_xstrndup(in_root, (size_t)(strrchr(in_root, '/') - in_root));
@@ -96,7 +116,15 @@ static void judge_needs(struct rd_probe_ctx *ctx, const char *program, const cha
 		}
 	}
 	rd_fact_set_bool(item, "needs_hsa", needs_hsa, program);
-	rd_fact_set_bool(item, "finds_hsa", finds_hsa, program);
+	if (finds_hsa < 0)
+		rd_fact_set_unknown(item, "finds_hsa", finds_hsa, program);
+	else
+		rd_fact_set_bool(item, "finds_hsa", finds_hsa, program);
+	if (unread && !rd_fact_count(rd_fact_get(item, "missing"))) {
+		rd_fact_set_unknown(item, "missing", unread, program);
+		rd_fact_set_unknown(item, "unreached_root", unread, program);
+		rd_fact_set_unknown(item, "library_folder", unread, program);
+	}
 }
 
 static void look_at_program(struct rd_probe_ctx *ctx, const char *root)

@@ -83,19 +83,22 @@ static void read_mapped(struct work *w, size_t i)
 	f->ino = st.ino;
 }
 
+static bool needs(const struct rd_elf *elf, const char *file, const struct rd_elf *library)
+{
+	return elf &&
+	       (rd_strv_has(elf->needed, file) || (library && library->soname && rd_strv_has(elf->needed, library->soname)));
+}
+
+/* By another library, or by the program. */
 static bool is_needed(const struct work *w, size_t index)
 {
-	const struct facts *f = &w->facts[index];
-	const char *base = base_of(w->p->mapped.v[index].path);
+	const struct rd_elf *elf = w->facts[index].elf;
+	const char *file = base_of(w->p->mapped.v[index].path);
 
-	for (size_t i = 0; i < w->p->mapped.n; i++) {
-		const struct rd_elf *elf = w->facts[i].elf;
-
-		if (elf && i != index &&
-		    (rd_strv_has(elf->needed, base) || (f->elf && f->elf->soname && rd_strv_has(elf->needed, f->elf->soname))))
+	for (size_t i = 0; i < w->p->mapped.n; i++)
+		if (i != index && needs(w->facts[i].elf, file, elf))
 			return true;
-	}
-	return false;
+	return needs(rd_loader_object(w->p->loader, 0)->elf, file, elf);
 }
 
 /* "/x/site-packages/torch" of "/x/site-packages/torch/lib/libtorch_python.so" */

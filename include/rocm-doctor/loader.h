@@ -92,6 +92,9 @@ struct rd_loader *rd_loader_free(struct rd_loader *l);
  */
 size_t rd_loader_dlopen(struct rd_loader *l, size_t caller, const char *name, bool optional);
 
+/* A library that would be opened, from a place that cannot be looked into. Returns the index of the need. */
+size_t rd_loader_dlopen_unknown(struct rd_loader *l, size_t caller, const char *name, int error);
+
 /*
  * rd_loader_dlopen_stubs - open what ROCm's libraries open at run time themselves, for those that are loaded
  *

@@ -129,12 +129,30 @@ static bool another_release(const char *a, const char *b)
 	return a && b && sscanf(a, "%u.%u", &a1, &a2) == 2 && sscanf(b, "%u.%u", &b1, &b2) == 2 && (a1 != b1 || a2 != b2);
 }
 
+/* Why a place that comes before what was found could not be looked at; 0: all could. */
+static int first_unread(const struct import *im)
+{
+	for (size_t i = 0; i < rd_loader_needs(im->loader); i++)
+		if (rd_loader_need(im->loader, i)->unknown && !rd_loader_need(im->loader, i)->optional)
+			return rd_loader_need(im->loader, i)->unknown;
+	return 0;
+}
+
 static void set_foreign(struct import *im)
 {
+	int unread = first_unread(im);
 	const char *of = rd_fact_get_str(im->item, "torch.rocm");
 	const char *hsa = rd_fact_get_str(im->item, "torch.hsa_runtime.release");
 	const char *hip = rd_fact_get_str(im->item, "torch.hip_runtime.release");
 
+	if (unread) {
+		rd_fact_set_unknown(im->item, "torch.foreign_runtime", unread, im->torch);
+		rd_fact_set_unknown(im->item, "torch.replaced_libraries", unread, im->torch);
+		/* Two that were found are two. */
+		if (rd_fact_count(rd_fact_get(im->item, "torch.hip_runtimes")) < 2)
+			rd_fact_set_unknown(im->item, "torch.hip_runtimes", unread, im->torch);
+		return;
+	}
 	rd_fact_set_bool(im->item, "torch.foreign_runtime", another_release(hsa, of) || another_release(hip, of),
 	                 "torch.rocm, the releases of the runtimes");
 }
@@ -168,10 +186,9 @@ static bool root_is_whole(const struct import *im)
 
 static int first_unknown(const struct import *im)
 {
-	for (size_t i = 0; i < rd_loader_needs(im->loader); i++)
-		if (rd_loader_need(im->loader, i)->unknown && !rd_loader_need(im->loader, i)->optional)
-			return rd_loader_need(im->loader, i)->unknown;
-	return root_is_whole(im) ? 0 : -ENODATA;
+	int unread = first_unread(im);
+
+	return unread || root_is_whole(im) ? unread : -ENODATA;
 }
 
 static void append_once(struct import *im, struct rd_strv *seen, const char *path, const char *text, const char *source)

@@ -364,6 +364,21 @@ size_t rd_loader_dlopen(struct rd_loader *l, size_t caller, const char *name, bo
 	return need;
 }
 
+size_t rd_loader_dlopen_unknown(struct rd_loader *l, size_t caller, const char *name, int error)
+{
+	RD_GROW(l->needs, l->needs_n, l->needs_allocated);
+	l->needs[l->needs_n] = (struct rd_load_need){
+		.from = caller,
+		.name = rd_xstrdup(name),
+		.object = RD_LOADER_NONE,
+		.by = RD_LOAD_NOT_FOUND,
+		.via = RD_LOADER_NONE,
+		.dlopen = true,
+		.unknown = error,
+	};
+	return l->needs_n++;
+}
+
 /* ------------------------------------------------------------ what ROCm opens itself */
 
 /*

@@ -38,9 +38,11 @@ static const char *base_of(const char *path)
 
 bool rd_proc_is_library(const char *path)
 {
-	const char *so = strstr(base_of(path), ".so");
-
-	return so && (so[3] == '\0' || so[3] == '.');
+	/* The loader's own ld.so.cache, which it maps for a moment, is none. */
+	for (const char *so = base_of(path); (so = strstr(so, ".so")); so++)
+		if (so[3] == '\0' || (so[3] == '.' && so[4] >= '0' && so[4] <= '9'))
+			return true;
+	return false;
 }
 
 /* ------------------------------------------------------------ what is mapped */

@@ -79,17 +79,23 @@ static bool find_entry(const char *table, const char *name, struct library_entry
 	return false;
 }
 
-/* The first match, sorted, in a package's folders for libraries. Caller frees; NULL where there is none. */
-static char *find_library(struct pyload *p, const char *package, const char *pattern)
+/*
+ * The first match, sorted, in a package's folders for libraries. Caller frees; NULL where there is none, or for *ret_error
+ * none can be seen.
+ */
+static char *find_library(struct pyload *p, const char *package, const char *pattern, int *ret_error)
 {
 	static const char *const folders[] = { "lib", "lib/rocm_sysdeps/lib", "lib/host-math/lib" };
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(folders); i++) {
 		rd_auto_free char *full = rd_xasprintf("%s/_rocm_sdk_%s*/%s/%s", p->site, package, folders[i], pattern);
 		rd_auto_strv struct rd_strv found = RD_STRV_INIT;
+		int r = rd_sysroot_glob(p->sr, &found, full);
 
-		if (rd_sysroot_glob(p->sr, &found, full) >= 0 && found.n)
+		if (found.n)
 			return rd_xstrdup(found.v[0]);
+		if (r < 0)
+			*ret_error = r;
 	}
 	return NULL;
 }
@@ -98,6 +104,7 @@ static void preload(struct pyload *p, const char *table, const char *name)
 {
 	struct library_entry e = { .optional = false };
 	rd_auto_free char *path = NULL;
+	int error = 0;
 
 	if (!table || !find_entry(table, name, &e)) {
 		/* Without the table's word, by the usual name in either package. */
@@ -106,9 +113,11 @@ static void preload(struct pyload *p, const char *table, const char *name)
 		e.pattern = rd_xasprintf("lib%s.so*", name);
 		e.optional = true;
 	}
-	path = find_library(p, e.package, e.pattern);
+	path = find_library(p, e.package, e.pattern, &error);
 	if (path)
 		rd_loader_dlopen(p->loader, p->caller, path, false);
+	else if (error)
+		rd_loader_dlopen_unknown(p->loader, p->caller, e.pattern, error);
 	else if (!e.optional)
 		rd_strv_push_unique(p->missing, name);
 	free(e.package);

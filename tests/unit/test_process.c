@@ -206,6 +206,25 @@ static void maps_are_taken_apart(void **state)
 	rd_mappings_release(&m);
 }
 
+static void libraries_are_told_by_their_names(void **state)
+{
+	static const char *const yes[] = { "/lib/libc.so.6",
+		                           "/x/libtorch_hip.so",
+		                           "libamdhip64.so.6.4.60401",
+		                           "/a.so.d/_C.abi3.so",
+		                           "/y/_ssl.cpython-311-x86_64-linux-gnu.so",
+		                           "/z/libfoo.sound.so" };
+	static const char *const no[] = {
+		"/etc/ld.so.cache", "/a.so/b", "/lib/libc.so.debug", "/lib/libc.soup", "", "/", ".s"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)
+		assert_true(rd_proc_is_library(yes[i]));
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
+		assert_false(rd_proc_is_library(no[i]));
+}
+
 static void the_root_of_a_chroot_is_taken_off(void **state)
 {
 	char text[] = "1000-2000 r-xp 00000000 fe:00 1 /srv/root/lib/libc.so.6\n"
@@ -661,6 +680,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_is_not_there_is_an_error),
 		cmocka_unit_test(maps_are_taken_apart),
 		cmocka_unit_test(the_root_of_a_chroot_is_taken_off),
+		cmocka_unit_test(libraries_are_told_by_their_names),
 		cmocka_unit_test(broken_lines_of_maps_are_passed_over),
 		cmocka_unit_test(one_that_has_ended_is_refused_in_words),
 		cmocka_unit_test(a_thread_of_the_kernel_is_refused_in_words),

@@ -122,9 +122,14 @@ static int check_pythons(const struct rd_app *app)
 int rd_app_open_root(struct rd_app *app)
 {
 	struct rd_error err = RD_ERROR_INIT;
+	int asked = (app->root != NULL) + (app->pid != 0) + (app->container != NULL);
 	unsigned pid = app->pid;
-	int r = app->container ? rd_container_find(app->container, &pid, &err) : 0;
+	int r = 0;
 
+	if (asked > 1)
+		return rd_app_fail(app, RD_EXIT_USAGE, "--root, --pid and --container exclude each other");
+	if (app->container)
+		r = rd_container_find(app->container, &pid, &err);
 	if (r >= 0)
 		r = pid ? rd_sysroot_open_process(pid, &app->sysroot, &err)
 		        : rd_sysroot_open(app->root ? app->root : "/", &app->sysroot, &err);

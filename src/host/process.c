@@ -143,7 +143,9 @@ static bool is_of_the_kernel(const char *path)
 		return true;
 	if (!rd_str_has_prefix(path, "/proc/") || (path[6] >= '0' && path[6] <= '9'))
 		return false;
-	return !rd_str_has_prefix(path, "/proc/self") && !rd_str_has_prefix(path, "/proc/thread-self");
+	/* Links into a process's own folder. */
+	return !rd_str_has_prefix(path, "/proc/self") && !rd_str_has_prefix(path, "/proc/thread-self") &&
+	       !rd_str_has_prefix(path, "/proc/mounts") && !rd_str_has_prefix(path, "/proc/net");
 }
 
 int rd_process_open_ours(const struct rd_sysroot *sr, const char *path, int flags)
@@ -154,6 +156,9 @@ int rd_process_open_ours(const struct rd_sysroot *sr, const char *path, int flag
 	if (sr->process < 0 || !is_of_the_kernel(path))
 		return -ENOENT;
 	fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	/* Kernels before 5.6, and filters of system calls that do not know it. */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EINVAL))
+		fd = open(path, flags | O_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
 }
 
@@ -211,6 +216,28 @@ bool rd_sysroot_inner_gid(const struct rd_sysroot *sr, uint32_t gid, uint32_t *r
 	return inner(&sr->gids, gid, ret);
 }
 
+static bool outer(const struct rd_id_map *map, uint32_t *id)
+{
+	for (size_t i = 0; i < map->n; i++) {
+		const struct rd_id_range *r = &map->v[i];
+
+		if (*id < r->inside || *id - r->inside >= r->count)
+			continue;
+		*id = r->outside + (*id - r->inside);
+		return true;
+	}
+	return map->n == 0;
+}
+
+bool rd_process_outer_ids(const struct rd_sysroot *sr, struct rd_user *user)
+{
+	bool all = outer(&sr->uids, &user->uid) && outer(&sr->gids, &user->gid);
+
+	for (size_t i = 0; i < user->groups_n; i++)
+		all = outer(&sr->gids, &user->groups[i].gid) && all;
+	return all;
+}
+
 bool rd_sysroot_has_inner_ids(const struct rd_sysroot *sr)
 {
 	return sr->uids.n || sr->gids.n;
@@ -258,9 +285,11 @@ static int open_root(struct rd_sysroot *sr, struct rd_error *err)
 	if (sr->fd < 0) {
 		r = errno == ENOENT ? -ESRCH : -errno;
 		return rd_error_set(err, r, "cannot examine process %u: %s", sr->pid,
-		                    r == -EACCES  ? "permission denied (root, or its own user, can)"
-		                    : r == -ESRCH ? "it has just ended"
-		                                  : rd_strerror(r));
+		                    r == -EACCES && geteuid() == 0
+		                            ? "permission denied (a security module, or the kernel, forbids it to root as well)"
+		                    : r == -EACCES ? "permission denied (root, or its own user, can)"
+		                    : r == -ESRCH  ? "it has just ended"
+		                                   : rd_strerror(r));
 	}
 	n = readlinkat(sr->process, "root", prefix, sizeof(prefix));
 	if (n > 1 && (size_t)n < sizeof(prefix))

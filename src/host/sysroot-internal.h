@@ -88,6 +88,9 @@ int rd_process_open_ours(const struct rd_sysroot *sr, const char *path, int flag
 /* sysroot.c: with nothing open */
 struct rd_sysroot *rd_sysroot_new(void);
 
+/* process.c: numbers of its user namespace, as files of the root have them, to those that we see; false: one has none. */
+bool rd_process_outer_ids(const struct rd_sysroot *sr, struct rd_user *user);
+
 /* user.c: groups by number, and names from the files of the root */
 void rd_user_set_groups(struct rd_user *user, const uint32_t *gids, size_t n);
 void rd_user_name(struct rd_sysroot *sr, struct rd_user *user);

@@ -720,6 +720,11 @@ int rd_sysroot_set_user(struct rd_sysroot *sr, const char *name, struct rd_error
 		return rd_error_set(err, -ENOENT, "cannot judge for user '%s': %s", name,
 		                    r == -ENOENT ? "not in /etc/passwd" : rd_strerror(r));
 	}
+	if (!rd_process_outer_ids(sr, &user)) {
+		rd_user_clear(&user);
+		return rd_error_set(err, -ENOENT, "cannot judge for user '%s': it has no number outside of its user namespace",
+		                    name);
+	}
 	rd_user_clear(&sr->user);
 	sr->user = user;
 	sr->has_user = true;

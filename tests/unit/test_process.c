@@ -666,6 +666,10 @@ static void users_of_a_namespace_have_their_numbers_outside_and_names_inside(voi
 	assert_false(rd_sysroot_inner_gid(sr, 165536, &id));
 	assert_false(rd_sysroot_inner_uid(sr, 0, &id));
 	assert_false(rd_sysroot_inner_gid(sr, 992, &id));
+	/* Who is asked for by his name inside is judged by his number outside. */
+	assert_int_equal(rd_sysroot_set_user(sr, "nobody", NULL), 0);
+	assert_int_equal(rd_sysroot_user(sr, &user), 0);
+	assert_int_equal(user->uid, 165534);
 	rd_sysroot_free(sr);
 	end(pid);
 }

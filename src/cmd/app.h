@@ -107,6 +107,8 @@ char *rd_app_near(const struct rd_app *app, const char *name);
 int rd_app_check_patterns(const struct rd_app *app, const char *option, const struct rd_strv *globs);
 /* Ask, unless --yes. 0, or RD_EXIT_DECLINED where the answer is no or nobody can be asked. */
 int rd_app_confirm(const struct rd_app *app, const char *question);
+/* What the listener shows of a program while it runs ends here. */
+void rd_app_end_brief(void);
 /* A text of the host as it may be printed: nothing that drives a terminal, no passwords and tokens. Caller frees. */
 char *rd_app_shown(const char *text) RD_MUST_CHECK;
 struct rd_tx_listener rd_app_listener(const struct rd_app *app);

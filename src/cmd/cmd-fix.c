@@ -18,6 +18,7 @@
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
+#include "util/utf8.h"
 #include "util/xalloc.h"
 
 RD_DEFINE_CLEANUP(sysroot, struct rd_sysroot, rd_sysroot_free)
@@ -97,11 +98,38 @@ char *rd_app_shown(const char *text)
 	return clean;
 }
 
+/* On a terminal the last line of a program stands below its step while it runs, to be seen at work. */
+#define BRIEF_CHARACTERS 70
+
+static bool brief_shown;
+
+void rd_app_end_brief(void)
+{
+	if (brief_shown)
+		fputs("\r\033[K", stdout);
+	brief_shown = false;
+}
+
+static void tell_brief(struct rd_tx_listener *self, const char *line)
+{
+	rd_auto_free char *clean = rd_app_shown(line);
+	size_t at = 0;
+
+	(void)self;
+	for (size_t i = 0, n; i < BRIEF_CHARACTERS && (n = rd_utf8_length(clean + at)); i++)
+		at += n;
+	clean[at] = '\0';
+	printf("\r\033[K      %s", clean);
+	fflush(stdout);
+	brief_shown = true;
+}
+
 static void tell_step(struct rd_tx_listener *self, size_t step, size_t of, const char *words)
 {
 	rd_auto_free char *clean = rd_app_shown(words);
 
 	(void)self;
+	rd_app_end_brief();
 	printf("[%zu/%zu] %s\n", step + 1, of, clean);
 	fflush(stdout);
 }
@@ -111,6 +139,7 @@ static void tell_note(struct rd_tx_listener *self, const char *words)
 	rd_auto_free char *clean = rd_app_shown(words);
 
 	(void)self;
+	rd_app_end_brief();
 	printf("note: %s\n", clean);
 	fflush(stdout);
 }
@@ -120,6 +149,7 @@ static void tell_back(struct rd_tx_listener *self, const char *words)
 	rd_auto_free char *clean = rd_app_shown(words);
 
 	(void)self;
+	rd_app_end_brief();
 	printf("back: %s\n", clean);
 	fflush(stdout);
 }
@@ -136,7 +166,9 @@ static void tell_output(struct rd_tx_listener *self, const char *line)
 struct rd_tx_listener rd_app_listener(const struct rd_app *app)
 {
 	return (struct rd_tx_listener){ .step = app->verbosity < 0 ? NULL : tell_step,
-		                        .output = app->verbosity < 1 ? NULL : tell_output,
+		                        .output = app->verbosity > 0                             ? tell_output
+		                                  : app->verbosity == 0 && isatty(STDOUT_FILENO) ? tell_brief
+		                                                                                 : NULL,
 		                        .note = tell_note,
 		                        .back = app->verbosity < 0 ? NULL : tell_back };
 }
@@ -153,6 +185,7 @@ static int bring_back(const struct rd_app *app, const char *dir, const char *id)
 		r = rd_transaction_open(dir, id, &tx, &err);
 	if (r == 0)
 		r = rd_transaction_undo(tx, sysroot, false, &listener, &err);
+	rd_app_end_brief();
 	rd_transaction_close(tx);
 	if (r == 0 || r == -EALREADY) {
 		rd_error_clear(&err);
@@ -165,11 +198,31 @@ static int bring_back(const struct rd_app *app, const char *dir, const char *id)
 	return r == -ENOTRECOVERABLE ? RD_EXIT_LEFT : RD_EXIT_BROKEN;
 }
 
+/* What could not be brought back is somebody's to settle, and easily forgotten. */
+static void tell_left(const char *dir)
+{
+	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
+
+	if (rd_transaction_list(dir, &ids) < 0)
+		return;
+	for (size_t i = 0; i < ids.n; i++) {
+		struct rd_transaction *tx = NULL;
+
+		if (rd_transaction_open(dir, ids.v[i], &tx, NULL) < 0)
+			continue;
+		if (rd_transaction_state(tx) == RD_TX_BROKEN)
+			fprintf(stderr, "rocm-doctor fix: transaction %s is not rolled back: rocm-doctor undo %s tries again\n",
+			        ids.v[i], ids.v[i]);
+		rd_transaction_close(tx);
+	}
+}
+
 /* What an earlier run left half done is brought back before anything is looked at. */
 static int recover(const struct rd_app *app, const char *dir)
 {
 	int status = 0;
 
+	tell_left(dir);
 	while (!status) {
 		rd_auto_free char *id = rd_transaction_interrupted(dir), *question = NULL;
 
@@ -264,6 +317,7 @@ static int apply(struct rd_app *app, struct rd_plan *plan, const char *dir)
 		return RD_EXIT_BROKEN;
 	}
 	r = rd_plan_apply(tx, app->sysroot, &listener, &err);
+	rd_app_end_brief();
 	if (r == 0) {
 		status = verdict(app, rd_transaction_plan(tx), rd_transaction_id(tx));
 	} else {

@@ -132,6 +132,7 @@ static int undo(struct rd_app *app, struct rd_transaction *tx)
 	if (status)
 		return status;
 	r = rd_transaction_undo(tx, app->sysroot, app->force, &listener, &err);
+	rd_app_end_brief();
 	if (r == -EALREADY) {
 		rd_error_clear(&err);
 		return tell_undone(tx);

@@ -378,6 +378,34 @@ static bool took_effect(struct rd_transaction *tx, const struct rd_tx_effect *e)
 	return !wanted;
 }
 
+static bool same_attributes(const struct rd_image *a, const struct rd_image *b)
+{
+	if (a->mode != b->mode || a->uid != b->uid || a->gid != b->gid || a->mtime.tv_sec != b->mtime.tv_sec ||
+	    a->mtime.tv_nsec != b->mtime.tv_nsec || a->xattrs_n != b->xattrs_n)
+		return false;
+	for (size_t i = 0; i < a->xattrs_n; i++)
+		if (!rd_streq(a->xattrs[i].name, b->xattrs[i].name) || a->xattrs[i].len != b->xattrs[i].len ||
+		    memcmp(a->xattrs[i].value, b->xattrs[i].value, a->xattrs[i].len) != 0)
+			return false;
+	return true;
+}
+
+/* What is as it was needs no writing, which on a full disk would fail. */
+static int undo_file(struct rd_transaction *tx, const struct rd_tx_effect *e, struct rd_error *err)
+{
+	struct rd_image now = { .kind = RD_IMAGE_NONE };
+	int r;
+
+	rd_edit_sweep(tx->sysroot, e->effect->path, tx->id);
+	if (!e->is_first)
+		return 1;
+	r = rd_edit_capture(tx->sysroot, e->effect->path, &now, NULL);
+	if (r == 0 && same_image(&now, &e->before) && same_attributes(&now, &e->before))
+		r = 1;
+	rd_image_release(&now);
+	return r == 1 ? 1 : rd_edit_put(tx->sysroot, e->effect->path, &e->before, tx->id, false, err);
+}
+
 static int undo_run(struct rd_transaction *tx, size_t n, struct rd_error *err)
 {
 	const struct rd_tx_effect *e = &tx->effects[n];
@@ -395,8 +423,7 @@ static int undo_effect(struct rd_transaction *tx, size_t n, struct rd_error *err
 	switch (f->kind) {
 	case RD_EFFECT_WRITE:
 	case RD_EFFECT_LINK:
-		rd_edit_sweep(tx->sysroot, f->path, tx->id);
-		return e->is_first ? rd_edit_put(tx->sysroot, f->path, &e->before, tx->id, false, err) : 0;
+		return undo_file(tx, e, err);
 	case RD_EFFECT_VALUE:
 		return rd_edit_value(tx->sysroot, f->path, f->before, err);
 	case RD_EFFECT_RUN:

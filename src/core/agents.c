@@ -81,15 +81,25 @@ static const char *override_of(const struct rd_fact *gpu, const struct variables
 	return value ? value : variable(v, "HSA_OVERRIDE_GFX_VERSION");
 }
 
-static bool is_computing_card(const struct rd_fact *gpu, const struct rd_gpu_agent *a)
+/* One that KFD left out is none for programs; where the driver does not run, KFD has no GPU at all and says nothing. */
+static bool is_card(const struct rd_fact *gpu, bool kfd_has_gpus)
 {
-	return !a->hidden && rd_streq(rd_fact_get_str(gpu, "kind"), "dgpu") && rd_fact_get_bool(gpu, "kfd.present");
+	return rd_streq(rd_fact_get_str(gpu, "kind"), "dgpu") && (!kfd_has_gpus || rd_fact_get_bool(gpu, "kfd.present"));
+}
+
+static bool kfd_has_gpus(const struct rd_fact *gpus)
+{
+	for (size_t i = 0; i < rd_fact_count(gpus); i++)
+		if (rd_fact_get_bool(rd_fact_at(gpus, i), "kfd.present"))
+			return true;
+	return false;
 }
 
 static size_t list_agents(const struct rd_fact *facts, const struct variables *v, struct rd_gpu_agent **ret)
 {
 	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
 	struct rd_gpu_agent *list = rd_xcalloc(rd_fact_count(gpus) + 1, sizeof(*list));
+	bool has_kfd = kfd_has_gpus(gpus);
 	size_t n = 0, cards = 0;
 
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
@@ -108,7 +118,7 @@ static size_t list_agents(const struct rd_fact *facts, const struct variables *v
 		a->overridden = !rd_streq(named, gfx);
 		a->hidden = rd_fact_is_known(gpu, "visible") && !rd_fact_get_bool(gpu, "visible");
 		a->spare = rd_streq(rd_fact_get_str(gpu, "kind"), "apu");
-		cards += is_computing_card(gpu, a);
+		cards += !a->hidden && is_card(gpu, has_kfd);
 		set_features(a, facts, gpu, v);
 		n++;
 	}

@@ -184,6 +184,7 @@ static void set_databases(struct rd_sysroot *sr, struct rd_fact *at, const char 
 {
 	rd_auto_free char *path = rd_xasprintf("%sdatabases", prefix);
 	rd_auto_free struct rd_miopen_db *list = NULL;
+	rd_auto_strv struct rd_strv gfx = RD_STRV_INIT;
 	size_t n;
 	int r = rd_libdata_miopen(sr, folder, &list, &n);
 
@@ -195,6 +196,7 @@ static void set_databases(struct rd_sysroot *sr, struct rd_fact *at, const char 
 	for (size_t i = 0; i < n; i++) {
 		struct rd_fact *item = rd_fact_append(at, path, folder);
 
+		rd_strv_push_unique(&gfx, list[i].gfx);
 		rd_fact_set_str(item, "gfx", list[i].gfx, folder);
 		rd_fact_set_int(item, "cu_count", list[i].cu_count, folder);
 		rd_fact_set_bool(item, "performance", list[i].has & RD_MIOPEN_PERFORMANCE, folder);
@@ -202,6 +204,7 @@ static void set_databases(struct rd_sysroot *sr, struct rd_fact *at, const char 
 		rd_fact_set_bool(item, "kernels", list[i].has & RD_MIOPEN_KERNELS, folder);
 		rd_fact_set_bool(item, "model", list[i].has & RD_MIOPEN_MODEL, folder);
 	}
+	set_list(at, prefix, "gfx", &gfx, NULL, folder);
 }
 
 void rd_survey_set_data(struct rd_sysroot *sr, struct rd_fact *at, const char *prefix, enum rd_libdata_kind kind,
@@ -220,10 +223,10 @@ void rd_survey_set_data(struct rd_sysroot *sr, struct rd_fact *at, const char *p
 	         : s.error == -ENOENT ? "the folder of its data is at none of the usual places"
 	                              : rd_strerror(s.error),
 	         s.folder ? s.folder : library);
-	if (s.folder && rd_libdata_targets(sr, kind, s.folder, &targets) == 0)
-		set_list(at, prefix, "gfx", &targets, NULL, s.folder);
 	if (s.folder && kind == RD_LIBDATA_MIOPEN)
 		set_databases(sr, at, prefix, s.folder);
+	else if (s.folder && rd_libdata_targets(sr, kind, s.folder, &targets) == 0)
+		set_list(at, prefix, "gfx", &targets, NULL, s.folder);
 	rd_strv_clear(&s.missing);
 	free(s.folder);
 }

@@ -181,15 +181,40 @@ static void add_wheels(const struct rd_probe_ctx *ctx, struct rd_strbuf *ret, co
 	}
 }
 
+static bool has_text(const struct rd_fact *list, const char *text)
+{
+	for (size_t i = 0; i < rd_fact_count(list); i++)
+		if (rd_streq(rd_fact_str(rd_fact_at(list, i)), text))
+			return true;
+	return false;
+}
+
+/* What to install in the environment that is judged and lacks the GPU; "" without one. */
+static const char *install_of_environment(const struct rd_probe_ctx *ctx, const char *address)
+{
+	const struct rd_fact *list = rd_fact_get(ctx->facts, "python");
+
+	for (size_t i = 0; i < rd_fact_count(list); i++) {
+		const struct rd_fact *env = rd_fact_at(list, i);
+
+		if (rd_fact_get_bool(env, "judged") && has_text(rd_fact_get(env, "torch.missing_gpus"), address))
+			return rd_fact_get_str(env, "install_torch");
+	}
+	return "";
+}
+
 /* The GPU itself, where the release in use has nothing for it. */
 static void look_at_gpu(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 {
 	const char *verdict = rd_fact_get_str(gpu, "support.verdict");
+	const char *install = install_of_environment(ctx, rd_fact_get_str(gpu, "pci.address"));
 	rd_auto_strbuf struct rd_strbuf wheels = RD_STRBUF_INIT;
 	rd_auto_strv struct rd_strv gfx = RD_STRV_INIT;
 
 	rd_strv_push(&gfx, rd_fact_get_str(gpu, "gfx"));
-	if (rd_streq(verdict, "dropped") || rd_streq(verdict, "too-new"))
+	if ((rd_streq(verdict, "dropped") || rd_streq(verdict, "too-new")) && *install)
+		rd_strbuf_add(&wheels, install);
+	else if (rd_streq(verdict, "dropped") || rd_streq(verdict, "too-new"))
 		add_wheels(ctx, &wheels, &gfx, "torch[");
 	rd_fact_set_str(gpu, "support.wheel_remedy", wheels.buf, "table wheels");
 }
@@ -306,7 +331,8 @@ const struct rd_probe rd_probe_engine_remedies = {
 	                  "wheels that RCCL lacks code of, where they are AMD's; empty: none are known",
 	                  "torch.version, gpus" },
 			{ "gpus[].support.wheel_remedy", RD_STR,
-	                  "wheels that have code for it, where the release in use has none; empty: none are known",
+	                  "command that installs wheels with code for it, where the release in use has none; empty: none are "
+	                  "known",
 	                  "table wheels" },
 			{ 0 },
 		},

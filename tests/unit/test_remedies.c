@@ -157,6 +157,20 @@ static void a_dropped_gpu_has_wheels_or_not(void **state)
 	}
 }
 
+/* An environment says it for its own Python and place. */
+static void a_gpu_that_is_too_new_is_helped_where_pytorch_is(void **state)
+{
+	struct rd_fact *facts = rd_facts_new(), *env = rd_fact_append(facts, "python", "test");
+
+	rd_fact_set_str(add_gpu(facts, "0000:03:00.0", "gfx1201"), "support.verdict", "too-new", "test");
+	rd_fact_set_bool(env, "judged", true, "test");
+	rd_fact_set_str(env, "install_torch", "pip install this", "test");
+	rd_fact_append_str(env, "torch.missing_gpus", "0000:03:00.0", "test");
+	run(facts, *state);
+	assert_string_equal(rd_fact_get_str(facts, "gpus[0].support.wheel_remedy"), "pip install this");
+	rd_fact_free(facts);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -165,6 +179,7 @@ int main(void)
 		cmocka_unit_test(a_wheels_rocblas_comes_with_its_pytorch),
 		cmocka_unit_test(a_newer_ollama_is_named_where_it_helps),
 		cmocka_unit_test(a_dropped_gpu_has_wheels_or_not),
+		cmocka_unit_test(a_gpu_that_is_too_new_is_helped_where_pytorch_is),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -57,6 +57,8 @@ static void build_environment(const struct rd_run_options *options, struct rd_st
 	rd_strv_push(ret, "PATH=" SYSTEM_PATH);
 	rd_strv_push(ret, "LC_ALL=C.UTF-8");
 	rd_strv_push(ret, "DEBIAN_FRONTEND=noninteractive");
+	/* Seconds that libzypp waits for another package manager; without it, none. */
+	rd_strv_push(ret, "ZYPP_LOCK_TIMEOUT=300");
 	rd_strv_pushf(ret, "HOME=%s", pw ? pw->pw_dir : "/");
 	for (size_t i = 0; i < RD_ARRAY_SIZE(kept); i++) {
 		const char *value = getenv(kept[i]);
@@ -156,6 +158,19 @@ static void pass_output(int fd, off_t from, pid_t pid, const struct rd_run_optio
 	pass_lines(&sb, options, true);
 }
 
+/*
+ * zypper tells what it did, and what should follow, by statuses past 99: a reboot (102) or a restart of itself (103), a
+ * repository that it could not refresh (106). A capability that nobody has (104) and a script that failed (107) are failures.
+ */
+static bool is_success(const char *name, int status)
+{
+	const char *base = strrchr(name, '/');
+
+	if (!status)
+		return true;
+	return rd_streq(base ? base + 1 : name, "zypper") && (status == 102 || status == 103 || status == 106);
+}
+
 static int wait_for(pid_t pid, const char *name, struct rd_error *err)
 {
 	int status;
@@ -165,7 +180,7 @@ static int wait_for(pid_t pid, const char *name, struct rd_error *err)
 			return rd_error_set(err, -errno, "cannot wait for '%s': %s", name, rd_strerror(errno));
 	if (WIFSIGNALED(status))
 		return rd_error_set(err, -ECHILD, "'%s' was ended by signal %d", name, WTERMSIG(status));
-	if (WEXITSTATUS(status))
+	if (!is_success(name, WEXITSTATUS(status)))
 		return rd_error_set(err, -ECHILD, "'%s' exited with status %d", name, WEXITSTATUS(status));
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -14,6 +15,7 @@
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strv.h"
+#include "util/xalloc.h"
 
 static void keep(const char *line, void *data)
 {
@@ -60,6 +62,38 @@ static void how_it_ended_is_said(void **state)
 	assert_int_equal(run(&lines, "kill -9 $$", &err), -ECHILD);
 	assert_non_null(strstr(err.message, "signal 9"));
 	rd_error_clear(&err);
+}
+
+/* A program of that name which ends with a status. */
+static int run_named(const char *dir, const char *name, int status)
+{
+	rd_auto_free char *path = rd_xasprintf("%s/%s", dir, name);
+	struct rd_run_options options = { 0 };
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fprintf(f, "#!/bin/sh\nexit %d\n", status);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(chmod(path, 0755), 0);
+	return rd_run((char *[]){ path, NULL }, &options, NULL);
+}
+
+static void what_zypper_adds_to_a_success_is_no_failure(void **state)
+{
+	static const int good[] = { 0, 102, 103, 106 }, bad[] = { 1, 4, 7, 100, 104, 105, 107 };
+	char dir[] = "/tmp/test_run-XXXXXX";
+	rd_auto_free char *clean = NULL;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	clean = rd_xasprintf("rm -r %s", dir);
+	for (size_t i = 0; i < RD_ARRAY_SIZE(good); i++) {
+		assert_int_equal(run_named(dir, "zypper", good[i]), 0);
+		assert_int_equal(run_named(dir, "dnf", good[i]), good[i] ? -ECHILD : 0);
+	}
+	for (size_t i = 0; i < RD_ARRAY_SIZE(bad); i++)
+		assert_int_equal(run_named(dir, "zypper", bad[i]), -ECHILD);
+	assert_int_equal(system(clean), 0);
 }
 
 static void only_programs_of_the_system_are_found(void **state)
@@ -119,6 +153,7 @@ int main(void)
 		cmocka_unit_test(lines_of_both_streams_are_passed_on),
 		cmocka_unit_test(a_service_that_keeps_the_pipe_open_is_not_waited_for),
 		cmocka_unit_test(how_it_ended_is_said),
+		cmocka_unit_test(what_zypper_adds_to_a_success_is_no_failure),
 		cmocka_unit_test(only_programs_of_the_system_are_found),
 		cmocka_unit_test(it_gets_its_own_environment_no_input_and_no_descriptors),
 		cmocka_unit_test(as_another_user_only_where_that_can_be_done),

@@ -28,6 +28,7 @@ static const struct {
 } managers[] = {
 	[PKG_APT] = { "apt's lists", "sudo apt update" },
 	[PKG_DNF] = { "dnf's cache", "sudo dnf makecache" },
+	[PKG_DNF5] = { "dnf's cache", "sudo dnf makecache" },
 	[PKG_ZYPPER] = { "zypper's cache", "sudo zypper refresh" },
 };
 
@@ -77,9 +78,18 @@ static void add(struct list_reader *reader, char *name, char *version)
 	out->v[out->n++] = (struct pkg_candidate){ name, version, rd_xstrdup(reader->where), reader->amd };
 }
 
-static bool is_of_amd(const char *address)
+/* @mark: what the address has for "/" behind the name of its host. */
+static bool is_of_amd(const char *address, char mark)
 {
-	return strstr(address, "repo.radeon.com") || strstr(address, "repo.amd.com");
+	static const char *const hosts[] = { "repo.radeon.com", "repo.amd.com" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(hosts); i++) {
+		const char *at = strstr(address, hosts[i]);
+
+		if (at && at[strlen(hosts[i])] == mark)
+			return true;
+	}
+	return false;
 }
 
 static int read_packed(struct rd_sysroot *sr, const char *path, char **ret)
@@ -99,6 +109,12 @@ static int read_packed(struct rd_sysroot *sr, const char *path, char **ret)
 	packed = rd_xcalloc(1, (size_t)size + 1);
 	r = rd_file_pread(f, packed, (size_t)size, 0);
 	rd_file_close(f);
+	/* Metadata may be plain. */
+	if (r == 0 && *packed == '<') {
+		*ret = packed;
+		packed = NULL;
+		return 0;
+	}
 	return r < 0 ? r : rd_unpack(packed, (size_t)size, UNPACKED_MAX, ret, NULL);
 }
 
@@ -181,7 +197,7 @@ static int read_apt(struct rd_sysroot *sr, const struct rd_strv *names, struct p
 
 	for (size_t i = 0; i < lists.n && r == 0; i++) {
 		rd_auto_free char *where = words_of_list(lists.v[i]);
-		struct list_reader reader = { names, ret, where, is_of_amd(lists.v[i]), NULL };
+		struct list_reader reader = { names, ret, where, is_of_amd(lists.v[i], '_'), NULL };
 
 		if (rd_str_has_suffix(lists.v[i], "_Packages"))
 			r = read_plain_list(sr, lists.v[i], &reader);
@@ -225,15 +241,15 @@ static void take_repo_line(struct repositories *list, char *line)
 		value = rd_str_strip(value);
 		if (rd_streq(line, "enabled"))
 			last->enabled = !rd_streq(value, "0") && !rd_streq(value, "false") && !rd_streq(value, "no");
-		else if (rd_streq(line, "baseurl") || rd_streq(line, "mirrorlist"))
-			last->amd = is_of_amd(value);
+		else if (rd_streq(line, "baseurl"))
+			last->amd = is_of_amd(value, '/');
 	}
 }
 
 static int read_repositories(struct rd_sysroot *sr, enum pkg_manager manager, struct repositories *ret)
 {
 	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
-	int r = rd_sysroot_glob(sr, &files, manager == PKG_DNF ? "/etc/yum.repos.d/*.repo" : "/etc/zypp/repos.d/*.repo");
+	int r = rd_sysroot_glob(sr, &files, manager == PKG_ZYPPER ? "/etc/zypp/repos.d/*.repo" : "/etc/yum.repos.d/*.repo");
 
 	for (size_t i = 0; i < files.n && r == 0; i++) {
 		rd_auto_free char *text = NULL;
@@ -253,8 +269,9 @@ static bool is_folder_of(const char *folder, size_t len, const char *id, enum pk
 
 	if (len < n || memcmp(folder, id, n) != 0)
 		return false;
-	return len == n ||
-	       (manager == PKG_DNF && folder[n] == '-' && len == n + 17 && strspn(folder + n + 1, "0123456789abcdef") == 16);
+	if (manager == PKG_ZYPPER)
+		return len == n;
+	return folder[n] == '-' && len == n + 17 && strspn(folder + n + 1, "0123456789abcdef") == 16;
 }
 
 /* That whose metadata this is, where it is switched on: "/var/cache/dnf/ID-HASH/repodata/HASH-primary.xml.gz". */
@@ -297,7 +314,12 @@ static char *version_of(const char *from, const char *end)
 	return epoch && !rd_streq(epoch, "0") ? rd_xasprintf("%s:%s-%s", epoch, ver, rel) : rd_xasprintf("%s-%s", ver, rel);
 }
 
-static void take_metadata(struct list_reader *reader, const char *text)
+static bool is_for_machine(const char *arch, const char *machine)
+{
+	return rd_streq(arch, "noarch") || rd_streq(arch, machine);
+}
+
+static void take_metadata(struct list_reader *reader, const char *machine, const char *text)
 {
 	static const char mark[] = "<package ";
 
@@ -309,25 +331,31 @@ static void take_metadata(struct list_reader *reader, const char *text)
 		rd_auto_free char *name = between(at, end, "<name>", "</name>"), *arch = between(at, end, "<arch>", "</arch>");
 		char *version = NULL;
 
-		if (name && arch && rd_strv_has(reader->names, name) && !rd_streq(arch, "src") && !rd_streq(arch, "i686"))
+		if (name && arch && rd_strv_has(reader->names, name) && is_for_machine(arch, machine))
 			version = version_of(at, end);
-		if (version)
+		/* It becomes a word of a command. */
+		if (version && pkg_check_version(version, NULL) == 0)
 			add(reader, rd_xstrdup(name), version);
+		else
+			free(version);
 	}
 }
 
 static int read_rpm(struct rd_sysroot *sr, enum pkg_manager manager, const struct rd_strv *names, struct pkg_candidates *ret)
 {
-	static const char *const patterns[] = { "/var/cache/dnf/*/repodata/*primary.xml*",
-		                                "/var/cache/libdnf5/*/repodata/*primary.xml*",
-		                                "/var/cache/zypp/raw/*/repodata/*primary.xml*" };
+	static const char *const patterns[] = {
+		[PKG_DNF] = "/var/cache/dnf/*/repodata/*primary.xml*",
+		[PKG_DNF5] = "/var/cache/libdnf5/*/repodata/*primary.xml*",
+		[PKG_ZYPPER] = "/var/cache/zypp/raw/*/repodata/*primary.xml*",
+	};
 	rd_auto_strv struct rd_strv files = RD_STRV_INIT;
 	rd_auto(repositories_clear) struct repositories known = { NULL, 0, 0 };
+	const struct rd_uname *uts = NULL;
+	const char *machine = rd_sysroot_uname(sr, &uts) == 0 && uts->machine ? uts->machine : "x86_64";
 	int r = read_repositories(sr, manager, &known);
 
-	for (size_t i = 0; i < RD_ARRAY_SIZE(patterns) && r == 0; i++)
-		if ((manager == PKG_ZYPPER) == (i == 2))
-			r = rd_sysroot_glob(sr, &files, patterns[i]);
+	if (r == 0)
+		r = rd_sysroot_glob(sr, &files, patterns[manager]);
 	for (size_t i = 0; i < files.n && r == 0; i++) {
 		const struct repository *repository = repository_of(&known, files.v[i], manager);
 		rd_auto_free char *text = NULL;
@@ -337,7 +365,8 @@ static int read_rpm(struct rd_sysroot *sr, enum pkg_manager manager, const struc
 		if (read_packed(sr, files.v[i], &text) < 0)
 			ret->unreadable = true;
 		else
-			take_metadata(&(struct list_reader){ names, ret, repository->id, repository->amd, NULL }, text);
+			take_metadata(&(struct list_reader){ names, ret, repository->id, repository->amd, NULL }, machine,
+			              text);
 	}
 	return r;
 }

@@ -17,6 +17,7 @@ struct pkg_request {
 	const char *build;    /* end of the version; NULL: any */
 	const char *origin;   /* where @version comes from, for the plan */
 	const char *avoid;    /* a version with this in it is known to be bad; NULL: none is */
+	const char *kernel;   /* the version is that of this kernel's package; NULL: it is not */
 	bool named;           /* the name is the pin */
 };
 

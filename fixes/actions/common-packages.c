@@ -15,6 +15,7 @@
 #include "rocm-doctor/sysroot.h"
 #include "util/str.h"
 #include "util/strbuf.h"
+#include "util/version.h"
 #include "util/xalloc.h"
 
 #define STATUS_PATH "/var/lib/dpkg/status"
@@ -24,21 +25,35 @@ static bool exists(struct rd_sysroot *sr, const char *path)
 	return rd_sysroot_exists(sr, path) == 1;
 }
 
+/* Fedora 41 made "dnf" a name of dnf 5; RHEL has dnf 4, and may have dnf 5 beside it. */
+static bool is_dnf5(struct rd_sysroot *sr)
+{
+	rd_auto_free char *target = NULL;
+
+	if (!exists(sr, "/usr/bin/dnf5"))
+		return false;
+	if (rd_sysroot_readlink(sr, &target, "/usr/bin/dnf") < 0)
+		return !exists(sr, "/usr/bin/dnf");
+	return rd_str_has_suffix(target, "dnf5");
+}
+
 int pkg_manager_of(struct rd_sysroot *sr, enum pkg_manager *ret, struct rd_error *err)
 {
 	static const struct {
 		const char *sign;
 		enum pkg_manager manager;
 	} signs[] = {
-		{ STATUS_PATH, PKG_APT },    { "/usr/bin/zypper", PKG_ZYPPER }, { "/etc/zypp", PKG_ZYPPER },
-		{ "/usr/bin/dnf", PKG_DNF }, { "/etc/dnf", PKG_DNF },           { "/etc/yum.repos.d", PKG_DNF },
+		{ STATUS_PATH, PKG_APT },        { "/usr/bin/zypper", PKG_ZYPPER }, { "/etc/zypp", PKG_ZYPPER },
+		{ "/usr/bin/dnf5", PKG_DNF5 },   { "/usr/bin/dnf", PKG_DNF },       { "/etc/dnf", PKG_DNF },
+		{ "/etc/yum.repos.d", PKG_DNF },
 	};
 
-	for (size_t i = 0; i < RD_ARRAY_SIZE(signs); i++)
-		if (exists(sr, signs[i].sign)) {
-			*ret = signs[i].manager;
-			return 0;
-		}
+	for (size_t i = 0; i < RD_ARRAY_SIZE(signs); i++) {
+		if (!exists(sr, signs[i].sign) || (signs[i].manager == PKG_DNF5 && !is_dnf5(sr)))
+			continue;
+		*ret = signs[i].manager;
+		return 0;
+	}
 	return rd_error_set(err, -EOPNOTSUPP, "neither apt, dnf nor zypper manages the packages of this host");
 }
 
@@ -215,6 +230,11 @@ const char *pkg_installed_version(const struct pkg_set *set, const char *name)
 	return p && p->installed ? p->version : NULL;
 }
 
+int pkg_version_compare(enum pkg_manager manager, const char *a, const char *b)
+{
+	return rd_version_compare(a, b, manager == PKG_APT ? RD_VERSION_DPKG : RD_VERSION_RPM);
+}
+
 /* ------------------------------------------------------------ arguments */
 
 int pkg_parse_names(const char *text, struct rd_strv *ret, struct rd_error *err)
@@ -240,9 +260,20 @@ int pkg_parse_names(const char *text, struct rd_strv *ret, struct rd_error *err)
 	return r == 0 && !ret->n ? rd_error_set(err, -EINVAL, "no package is named") : r;
 }
 
+int pkg_check_version(const char *version, struct rd_error *err)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._:~^";
+
+	if (isalnum((unsigned char)*version) && strlen(version) <= 128 && !version[strspn(version, good)])
+		return 0;
+	return rd_error_set(err, -EINVAL, "'%s' is not a version", version);
+}
+
 bool pkg_needs_reboot(const char *name)
 {
-	static const char *const prefixes[] = { "linux-image-", "amdgpu-dkms", "rock-dkms", "linux-firmware", "firmware-amd" };
+	static const char *const prefixes[] = { "linux-image-",   "amdgpu-dkms",      "rock-dkms",      "linux-firmware",
+		                                "firmware-amd",   "kernel-core",      "kernel-uek",     "kernel-default",
+		                                "kernel-modules", "amd-gpu-firmware", "kernel-firmware" };
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(prefixes); i++)
 		if (rd_str_has_prefix(name, prefixes[i]))
@@ -296,26 +327,46 @@ void argv_clear(struct argv *argv)
 
 #define APT_OPTIONS "-o", "DPkg::Lock::Timeout=300", "-o", "Dpkg::Options::=--force-confold"
 
-/* An installation that would have to remove something else fails instead. */
+/*
+ * An installation that would have to remove something else fails instead: with apt by --no-remove, with dnf since nothing may
+ * be erased without --allowerasing, with zypper since a question is answered by no. dnf waits for its lock for ever, zypper as
+ * long as its environment says.
+ */
 void argv_install(struct argv *argv, enum pkg_manager manager, bool downgrade)
 {
-	static const char *const apt[] = { "apt-get",     "install",   "-y", "--no-install-recommends",
-		                           "--no-remove", APT_OPTIONS, NULL };
-	static const char *const dnf[] = { "dnf", "install", "-y", "--setopt=install_weak_deps=False", NULL };
-	static const char *const zypper[] = { "zypper", "--non-interactive", "install", "--no-recommends", NULL };
+	static const char *const begin[][8] = {
+		[PKG_APT] = { "apt-get", "install", "-y", "--no-install-recommends", "--no-remove", NULL },
+		[PKG_DNF] = { "dnf", "install", "-y", "--setopt=install_weak_deps=False", NULL },
+		[PKG_DNF5] = { "dnf5", "install", "-y", "--setopt=install_weak_deps=False", NULL },
+		[PKG_ZYPPER] = { "zypper", "--non-interactive", "install", "--no-recommends", NULL },
+	};
 
-	argv_add(argv, manager == PKG_APT ? apt : manager == PKG_DNF ? dnf : zypper);
+	argv_add(argv, begin[manager]);
+	if (manager == PKG_APT)
+		argv_add(argv, (const char *const[]){ APT_OPTIONS, NULL });
 	if (downgrade && manager == PKG_APT)
 		argv_add(argv, (const char *const[]){ "--allow-downgrades", NULL });
+	/* Without it zypper says that there is nothing to do, and that all is well. */
 	if (downgrade && manager == PKG_ZYPPER)
 		argv_add(argv, (const char *const[]){ "--oldpackage", NULL });
 }
 
 void argv_remove(struct argv *argv, enum pkg_manager manager)
 {
-	static const char *const apt[] = { "apt-get", "remove", "-y", APT_OPTIONS, NULL };
-	static const char *const dnf[] = { "dnf", "remove", "-y", "--noautoremove", NULL };
-	static const char *const zypper[] = { "zypper", "--non-interactive", "remove", "--no-clean-deps", NULL };
+	static const char *const begin[][8] = {
+		[PKG_APT] = { "apt-get", "remove", "-y", APT_OPTIONS, NULL },
+		[PKG_DNF] = { "dnf", "remove", "-y", "--noautoremove", NULL },
+		[PKG_DNF5] = { "dnf5", "remove", "-y", "--no-autoremove", NULL },
+		[PKG_ZYPPER] = { "zypper", "--non-interactive", "remove", "--no-clean-deps", NULL },
+	};
 
-	argv_add(argv, manager == PKG_APT ? apt : manager == PKG_DNF ? dnf : zypper);
+	argv_add(argv, begin[manager]);
+}
+
+void argv_add_package(struct argv *argv, enum pkg_manager manager, const char *name, const char *version)
+{
+	if (!*version)
+		argv_addf(argv, "%s", name);
+	else
+		argv_addf(argv, manager == PKG_DNF || manager == PKG_DNF5 ? "%s-%s" : "%s=%s", name, version);
 }

@@ -1,6 +1,10 @@
-/* Keep packages at the version that is installed: apt-mark hold, dnf's versionlock, zypper's locks. */
+/*
+ * Keep packages at the version that is installed. apt is told by apt-mark; of dnf and zypper the files of locks are written, as
+ * their own commands would: these fetch metadata first, and do not leave a file as it was when the lock goes again.
+ */
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common-packages.h"
@@ -9,6 +13,7 @@
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/str.h"
+#include "util/strbuf.h"
 
 /* Installed packages that a pattern names, those of a list of facts included. */
 static int collect(const struct rd_step *step, struct rd_strv *ret, struct rd_error *err)
@@ -49,30 +54,113 @@ static int match(const struct pkg_set *set, const char *patterns, struct rd_strv
 	return 0;
 }
 
-static int check_plugin(struct rd_sysroot *sr, enum pkg_manager manager, struct rd_error *err)
+static void hold_by_apt(struct rd_step *step, const struct rd_strv *names)
 {
-	if (manager != PKG_DNF || rd_sysroot_exists(sr, "/etc/dnf/plugins/versionlock.conf") == 1)
-		return 0;
-	return rd_error_set(err, -EOPNOTSUPP, "dnf's versionlock plugin is not installed (python3-dnf-plugin-versionlock)");
-}
-
-static void run(struct rd_step *step, enum pkg_manager manager, const struct rd_strv *names)
-{
-	static const char *const begin[][2][4] = {
-		[PKG_APT] = { { "apt-mark", "hold", NULL }, { "apt-mark", "unhold", NULL } },
-		[PKG_DNF] = { { "dnf", "versionlock", "add", NULL }, { "dnf", "versionlock", "delete", NULL } },
-		[PKG_ZYPPER] = { { "zypper", "--non-interactive", "addlock", NULL },
-		                 { "zypper", "--non-interactive", "removelock", NULL } },
-	};
 	auto_argv struct argv apply = ARGV_INIT, undo = ARGV_INIT;
 
-	argv_add(&apply, begin[manager][0]);
-	argv_add(&undo, begin[manager][1]);
+	argv_add(&apply, (const char *const[]){ "apt-mark", "hold", NULL });
+	argv_add(&undo, (const char *const[]){ "apt-mark", "unhold", NULL });
 	for (size_t i = 0; i < names->n; i++) {
 		argv_addf(&apply, "%s", names->v[i]);
 		argv_addf(&undo, "%s", names->v[i]);
 	}
 	rd_step_run(step, argv_done(&apply), argv_done(&undo));
+}
+
+/* ------------------------------------------------------------ dnf and zypper */
+
+#define PLUGIN_CONF "/etc/dnf/plugins/versionlock.conf"
+#define PLUGIN_LIST "/etc/dnf/plugins/versionlock.list"
+
+static const char *epoch_of(const struct pkg *p)
+{
+	return strchr(p->version, ':') ? "" : "0:";
+}
+
+static void lock_in_list(struct rd_strbuf *out, const struct pkg *p)
+{
+	rd_strbuf_addf(out, "%s-%s%s.*\n", p->name, epoch_of(p), p->version);
+}
+
+static void lock_in_toml(struct rd_strbuf *out, const struct pkg *p)
+{
+	rd_strbuf_addf(out,
+	               "%s[[packages]]\nname = \"%s\"\ncomment = \"rocm-doctor\"\n\n"
+	               "[[packages.conditions]]\nkey = \"evr\"\ncomparator = \"=\"\nvalue = \"%s\"\n",
+	               out->len ? "\n" : "version = \"1.0\"\n\n", p->name, p->version);
+}
+
+/* zypper locks a name, whatever its version. */
+static void lock_in_zypp(struct rd_strbuf *out, const struct pkg *p)
+{
+	rd_strbuf_addf(out, "\ntype: package\nmatch_type: glob\ncase_sensitive: on\nsolvable_name: %s\n", p->name);
+}
+
+/* A file of locks that has none is as good as none, and dnf 5 leaves "packages = []" behind, which no table may follow. */
+static bool has_no_locks(const char *text)
+{
+	return !strstr(text, "[[packages]]");
+}
+
+/* The plugin has to be there, switched on, and with its list where it always is. */
+static int check_plugin(struct rd_sysroot *sr, struct rd_error *err)
+{
+	rd_auto_free char *conf = NULL;
+	char *rest, *line;
+	int r = rd_sysroot_read(sr, &conf, PLUGIN_CONF);
+
+	if (r == -ENOENT)
+		return rd_error_set(err, -EOPNOTSUPP,
+		                    "dnf's versionlock plugin is not installed (python3-dnf-plugin-versionlock)");
+	if (r < 0)
+		return rd_error_set(err, -EOPNOTSUPP, "cannot read '%s': %s", PLUGIN_CONF, rd_strerror(r));
+	for (rest = conf; (line = rd_str_next_line(&rest));) {
+		char key[32], value[256];
+
+		if (sscanf(line, " %31[a-z] = %255s", key, value) != 2)
+			continue;
+		if (rd_streq(key, "enabled") && (rd_streq(value, "0") || rd_streq(value, "False") || rd_streq(value, "false")))
+			return rd_error_set(err, -EOPNOTSUPP, "dnf's versionlock plugin is switched off in %s", PLUGIN_CONF);
+		if (rd_streq(key, "locklist") && !rd_streq(value, PLUGIN_LIST))
+			return rd_error_set(err, -EOPNOTSUPP, "dnf's versionlock plugin keeps its list in %s", value);
+	}
+	return 0;
+}
+
+static int hold_by_file(struct rd_step *step, struct rd_sysroot *sr, const struct pkg_set *set, const struct rd_strv *names,
+                        struct rd_error *err)
+{
+	static const struct {
+		const char *path;
+		void (*lock)(struct rd_strbuf *out, const struct pkg *p);
+	} files[] = {
+		[PKG_DNF] = { PLUGIN_LIST, lock_in_list },
+		[PKG_DNF5] = { "/etc/dnf/versionlock.toml", lock_in_toml },
+		[PKG_ZYPPER] = { "/etc/zypp/locks", lock_in_zypp },
+	};
+	const char *path = files[set->manager].path;
+	rd_auto_strbuf struct rd_strbuf after = RD_STRBUF_INIT;
+	rd_auto_free char *before = NULL;
+	int r = set->manager == PKG_DNF ? check_plugin(sr, err) : 0;
+
+	if (r < 0)
+		return r;
+	r = rd_sysroot_read(sr, &before, path);
+	if (r < 0 && r != -ENOENT)
+		return rd_error_set(err, -EOPNOTSUPP, "cannot read '%s': %s", path, rd_strerror(r));
+	if (before && (set->manager != PKG_DNF5 || !has_no_locks(before)))
+		rd_strbuf_add(&after, before);
+	if (after.len && after.buf[after.len - 1] != '\n')
+		rd_strbuf_addc(&after, '\n');
+	for (size_t i = 0; i < names->n; i++)
+		for (size_t k = 0; k < set->n; k++)
+			if (rd_streq(set->v[k].name, names->v[i])) {
+				files[set->manager].lock(&after, &set->v[k]);
+				if (set->manager == PKG_ZYPPER)
+					break;
+			}
+	rd_step_write(step, path, after.buf, 0644);
+	return 0;
 }
 
 static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *err)
@@ -86,20 +174,23 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 		r = pkg_set_read(sr, NULL, &set, err);
 	if (r == 0 && patterns)
 		r = match(&set, patterns, &names, err);
-	if (r == 0)
-		r = check_plugin(sr, set.manager, err);
 	for (size_t i = 0; i < names.n && r == 0; i++) {
 		const struct pkg *p = pkg_find(&set, names.v[i]);
 
 		if (!p || !p->installed || p->held)
 			continue;
-		rd_strv_push(&free_ones, p->name);
+		r = rd_arg_check_name(p->name, err);
+		if (r == 0)
+			r = pkg_check_version(p->version, err);
+		rd_strv_push_unique(&free_ones, p->name);
 		rd_step_origin(step, "%s %s is installed", p->name, p->version);
 	}
 	if (r < 0 || !free_ones.n)
 		return r;
 	rd_step_describe(step, "keep %s%s at its version", free_ones.v[0], free_ones.n > 1 ? " and others" : "");
-	run(step, set.manager, &free_ones);
+	if (set.manager != PKG_APT)
+		return hold_by_file(step, sr, &set, &free_ones, err);
+	hold_by_apt(step, &free_ones);
 	return 0;
 }
 

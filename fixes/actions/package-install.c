@@ -15,6 +15,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 		.from = rd_step_arg(step, "from"),
 		.build = rd_step_arg(step, "build"),
 		.origin = rd_step_arg(step, "origin"),
+		.kernel = rd_step_arg(step, "kernel"),
 		.named = named && rd_streq(named, "yes"),
 	};
 
@@ -24,7 +25,7 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 const struct rd_action rd_action_package_install = {
 	.name = "package.install",
 	.summary = "install packages at exact versions",
-	.args = (const char *const[]){ "packages", "version?", "release?", "from?", "build?", "named?", "origin?", NULL },
+	.args = (const char *const[]){ "packages", "version?", "release?", "from?", "build?", "named?", "origin?", "kernel?", NULL },
 	.flags = RD_ACTION_ROOT | RD_ACTION_NETWORK,
 	.phase = RD_PHASE_PACKAGE,
 	.brings = &pkg_brings,

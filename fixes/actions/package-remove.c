@@ -77,7 +77,7 @@ static int lower_names(struct rd_step *step, struct rd_sysroot *sr, const struct
 		if (pkg_needs_reboot(p->name))
 			rd_step_needs(step, RD_ACTION_REBOOT);
 		argv_addf(&apply, "%s", p->name);
-		argv_addf(&undo, set->manager == PKG_DNF ? "%s-%s" : "%s=%s", p->name, p->version);
+		argv_add_package(&undo, set->manager, p->name, p->version);
 		rd_step_origin(step, "%s %s is installed", p->name, p->version);
 		if (!pkg_has_candidate(&candidates, p->name, p->version)) {
 			rd_step_origin(step, "%s %s is not in %s: there is no way back to it", p->name, p->version,

@@ -50,7 +50,7 @@ static int write_repo(struct rd_step *step, enum pkg_manager manager, const char
 {
 	const char *key = rd_step_arg(step, "key");
 	rd_auto_free char *path =
-		rd_xasprintf(manager == PKG_DNF ? "/etc/yum.repos.d/%s.repo" : "/etc/zypp/repos.d/%s.repo", name);
+		rd_xasprintf(manager == PKG_ZYPPER ? "/etc/zypp/repos.d/%s.repo" : "/etc/yum.repos.d/%s.repo", name);
 	rd_auto_free char *text = NULL;
 	int r;
 

@@ -1,8 +1,10 @@
 /* Packages and their sources: what the actions make of a small root. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -389,54 +391,6 @@ static void a_host_without_a_package_manager_gets_advice(void **state)
 	assert_true(rd_str_has_prefix(got, "EOPNOTSUPP: neither apt, dnf nor zypper"));
 }
 
-/* A host of rpm: its database is the one that test_rpmdb reads. */
-static void dnf_and_zypper_take_a_name_that_is_the_pin_and_refuse_the_rest(void **state)
-{
-	const struct world *w = *state;
-	rd_auto_free char *clean =
-		rd_xasprintf("rm -r %s/var/lib/dpkg && mkdir -p %s/var/lib/rpm %s/etc/dnf && "
-	                     "cp " RD_SOURCE_DIR "/tests/fixtures/rpmdb/good.sqlite %s/var/lib/rpm/rpmdb.sqlite",
-	                     w->tree.dir, w->tree.dir, w->tree.dir, w->tree.dir);
-	rd_auto_free char *zypp = rd_xasprintf("mkdir %s/etc/zypp", w->tree.dir), *probe = NULL;
-	static const struct row dnf[] = {
-		{ "package.install",
-		  { "packages", "kernel-devel-5.14.0-570.el9.x86_64", "named", "yes" },
-		  "dnf install -y --setopt=install_weak_deps=False kernel-devel-5.14.0-570.el9.x86_64\n"
-		  "undo: dnf remove -y --noautoremove kernel-devel-5.14.0-570.el9.x86_64\n" },
-		{ "package.install", { "packages", "bash-5.1.8-9.el9.x86_64", "named", "yes" }, "" },
-		{ "package.install",
-		  { "packages", "rocm", "from", "amd" },
-		  "EOPNOTSUPP: dnf's cache on disk has no rocm from AMD" },
-		{ "package.pin", { NULL }, "EOPNOTSUPP" },
-		{ "package.repair", { NULL }, "EOPNOTSUPP" },
-		{ "package.hold", { "packages", "bash" }, "EOPNOTSUPP: dnf's versionlock plugin is not installed" },
-		{ "package.source",
-		  { "name", "rocm", "uri", "https://repo.radeon.com/rocm/el9/6.4.3/main", "key",
-		    "https://repo.radeon.com/rocm/rocm.gpg.key" },
-		  "write /etc/yum.repos.d/rocm.repo\n[rocm]\nname=rocm\nbaseurl=https://repo.radeon.com/rocm/el9/6.4.3/main\n"
-		  "enabled=1\npriority=50\ngpgcheck=1\ngpgkey=https://repo.radeon.com/rocm/rocm.gpg.key\n\n" },
-	};
-	static const struct row zypper[] = {
-		{ "package.install",
-		  { "packages", "kernel-default-devel", "version", "6.4.0-150600.23" },
-		  "zypper --non-interactive install --no-recommends kernel-default-devel=6.4.0-150600.23\n"
-		  "undo: zypper --non-interactive remove --no-clean-deps kernel-default-devel\n" },
-		{ "package.hold",
-		  { "packages", "bash" },
-		  "zypper --non-interactive addlock bash\nundo: zypper --non-interactive removelock bash\n" },
-	};
-
-	assert_int_equal(system(clean), 0);
-	probe = lowered(w, "package.remove", ARGS("packages", "none"));
-	if (strstr(probe, "sqlite"))
-		skip();
-	check_rows(w, dnf, RD_ARRAY_SIZE(dnf));
-	assert_int_equal(system(zypp), 0);
-	check_rows(w, zypper, RD_ARRAY_SIZE(zypper));
-	tree_file(&w->tree, "etc/zypp/locks", "\ntype: package\nmatch_type: glob\ncase_sensitive: on\nsolvable_name: bash\n");
-	check_rows(w, (const struct row[]){ { "package.hold", { "packages", "bash" }, "" } }, 1);
-}
-
 #define PRIMARY(name, version, release, arch) \
 	"<package type=\"rpm\">\n  <name>" name "</name>\n  <arch>" arch "</arch>\n  <version epoch=\"0\" ver=\"" version \
 	"\" rel=\"" release "\"/>\n</package>\n"
@@ -584,6 +538,273 @@ static void firmware_is_of_the_package_that_is_in_charge_of_it(void **state)
 	check_rows(w, unknown, 1);
 }
 
+/* ------------------------------------------------------------ dnf and zypper */
+
+#define PACKAGE(name, arch, epoch, version, release) \
+	"<package type=\"rpm\"><name>" name "</name><arch>" arch "</arch><version epoch=\"" epoch "\" ver=\"" version \
+	"\" rel=\"" release "\"/><checksum type=\"sha256\" pkgid=\"YES\">0</checksum></package>\n"
+#define XML "<?xml version=\"1.0\"?>\n<metadata packages=\"9\">\n"
+#define DNF5 "dnf5 install -y --setopt=install_weak_deps=False "
+#define ZYPPER "zypper --non-interactive install --no-recommends"
+
+static const char amd_list[] = XML PACKAGE("hsa-rocr", "x86_64", "0", "1.14.0.60200", "66.el9")
+	PACKAGE("hsa-rocr", "x86_64", "0", "1.15.0.60403", "128.el9") PACKAGE("hsa-rocr", "src", "0", "9.60403", "1.el9")
+		PACKAGE("hsa-rocr", "i686", "0", "9.60403", "1.el9")
+			PACKAGE("amdgpu-dkms", "noarch", "1", "6.12.12.60403", "2194681.el9") PACKAGE("rocminfo", "x86_64", "0",
+                                                                                                      "1.0.0.60403", "128.el9")
+				PACKAGE("rocm", "x86_64", "0", "6;reboot", "1.60403-") "<package type=\"rpm\"><name>rocm";
+static const char distribution_list[] = XML PACKAGE("rocminfo", "x86_64", "0", "6.2.1", "3.el9")
+	PACKAGE("bash", "x86_64", "0", "5.1.8", "9.el9") PACKAGE("bash", "x86_64", "0", "5.1.8", "10.el9")
+		PACKAGE("rocm-runtime", "x86_64", "0", "6.2.0^git1", "3.el9") "</metadata>";
+
+/* A host of rpm: its database is the one that test_rpmdb reads. */
+static void become_rpm(const struct world *w, const char *configuration, const char *cache, const char *suffix)
+{
+	rd_auto_free char *clean = rd_xasprintf("rm -rf %s/var/lib/dpkg && mkdir -p %s/var/lib/rpm && cp " RD_SOURCE_DIR
+	                                        "/tests/fixtures/rpmdb/good.sqlite %s/var/lib/rpm/rpmdb.sqlite",
+	                                        w->tree.dir, w->tree.dir, w->tree.dir);
+	rd_auto_free char *amd = rd_xasprintf("%s/rocm%s/repodata/x-primary.xml", cache, suffix);
+	rd_auto_free char *other = rd_xasprintf("%s/baseos%s/repodata/y-primary.xml", cache, suffix);
+	rd_auto_free char *off = rd_xasprintf("%s/rocm-old%s/repodata/z-primary.xml", cache, suffix);
+	rd_auto_free char *file = rd_xasprintf("%s/all.repo", configuration), *probe = NULL;
+
+	assert_int_equal(system(clean), 0);
+	tree_file(&w->tree, amd, amd_list);
+	tree_file(&w->tree, other, distribution_list);
+	tree_file(&w->tree, off, XML PACKAGE("hsa-rocr", "x86_64", "0", "7.0.0.60403", "999.el9") "</metadata>");
+	tree_file(&w->tree, file,
+	          "[rocm]\nname=ROCm\nbaseurl=https://repo.radeon.com/rocm/el9/6.4.3/main\nenabled=1\n"
+	          "[baseos]\nmirrorlist=https://mirrors.example.org/?repo=repo.radeon.com\n"
+	          "[rocm-old]\nbaseurl = https://repo.radeon.com/rocm/el9/latest/main\nenabled = 0\n");
+	probe = lowered(w, "package.remove", ARGS("packages", "none"));
+	if (strstr(probe, "sqlite"))
+		skip();
+}
+
+static void dnf_gets_exact_versions_from_its_own_lists(void **state)
+{
+	static const struct row rows[] = {
+		{ "package.install",
+		  { "packages", "kernel-devel-5.14.0-570.el9.x86_64", "named", "yes" },
+		  DNF "kernel-devel-5.14.0-570.el9.x86_64\nundo: dnf remove -y --noautoremove "
+		      "kernel-devel-5.14.0-570.el9.x86_64\n" },
+		{ "package.install", { "packages", "bash-5.1.8-9.el9.x86_64", "named", "yes" }, "" },
+		/* The newest of the release, for this machine, from a repository that is on; the old one is still to be had. */
+		{ "package.install",
+		  { "packages", "hsa-rocr", "release", "6.4.3", "from", "amd" },
+		  DNF "hsa-rocr-1.15.0.60403-128.el9\nundo: " DNF "hsa-rocr-1.14.0.60200-66.el9\n" },
+		{ "package.install", { "packages", "hsa-rocr", "release", "6.2.0", "from", "amd" }, "" },
+		/* With an epoch; the installed version is nowhere. */
+		{ "package.install",
+		  { "packages", "amdgpu-dkms", "from", "amd" },
+		  DNF "amdgpu-dkms-1:6.12.12.60403-2194681.el9\n" },
+		/* AMD's number is the lower one, and Fedora's may have a caret. */
+		{ "package.install",
+		  { "packages", "rocminfo", "from", "amd" },
+		  DNF "rocminfo-1.0.0.60403-128.el9\nundo: dnf remove -y --noautoremove rocminfo\n" },
+		{ "package.install",
+		  { "packages", "rocm-runtime", "from", "distribution" },
+		  DNF "rocm-runtime-6.2.0^git1-3.el9\nundo: dnf remove -y --noautoremove rocm-runtime\n" },
+		/* rpm's order: 10 is after 9. */
+		{ "package.install",
+		  { "packages", "bash", "from", "distribution" },
+		  DNF "bash-5.1.8-10.el9\nundo: " DNF "bash-5.1.8-9.el9\n" },
+		{ "package.install",
+		  { "packages", "rocm", "from", "amd" },
+		  "EOPNOTSUPP: dnf's cache on disk has no rocm from AMD; refresh (sudo dnf makecache)" },
+		{ "package.remove",
+		  { "packages", "hsa-rocr" },
+		  "rpm --erase hsa-rocr\nundo: " DNF "hsa-rocr-1.14.0.60200-66.el9\n" },
+		{ "package.remove", { "packages", "amdgpu-dkms" }, "rpm --erase amdgpu-dkms\n" },
+		{ "package.pin", { NULL }, "EOPNOTSUPP" },
+		{ "package.repair", { NULL }, "EOPNOTSUPP" },
+	};
+
+	become_rpm(*state, "etc/yum.repos.d", "var/cache/dnf", "-0123456789abcdef");
+	check_rows(*state, rows, RD_ARRAY_SIZE(rows));
+}
+
+static void dnf_5_is_told_apart_and_has_its_own_cache(void **state)
+{
+	const struct world *w = *state;
+	rd_auto_free char *link = rd_xasprintf("ln -s dnf5 %s/usr/bin/dnf", w->tree.dir);
+	static const struct row rows[] = {
+		{ "package.install",
+		  { "packages", "hsa-rocr", "release", "6.4.3", "from", "amd" },
+		  DNF5 "hsa-rocr-1.15.0.60403-128.el9\nundo: " DNF5 "hsa-rocr-1.14.0.60200-66.el9\n" },
+		{ "package.remove",
+		  { "packages", "hsa-rocr" },
+		  "rpm --erase hsa-rocr\nundo: " DNF5 "hsa-rocr-1.14.0.60200-66.el9\n" },
+		{ "package.hold",
+		  { "packages", "hsa-rocr amdgpu-dkms" },
+		  "write /etc/dnf/versionlock.toml\nversion = \"1.0\"\n\n"
+		  "[[packages]]\nname = \"hsa-rocr\"\ncomment = \"rocm-doctor\"\n\n"
+		  "[[packages.conditions]]\nkey = \"evr\"\ncomparator = \"=\"\nvalue = \"1.14.0.60200-66.el9\"\n\n"
+		  "[[packages]]\nname = \"amdgpu-dkms\"\ncomment = \"rocm-doctor\"\n\n"
+		  "[[packages.conditions]]\nkey = \"evr\"\ncomparator = \"=\"\nvalue = \"1:6.8.5.60200-2009582.el9\"\n\n" },
+	};
+	rd_auto_free char *beside = NULL;
+
+	become_rpm(w, "etc/yum.repos.d", "var/cache/libdnf5", "-0123456789abcdef");
+	tree_file(&w->tree, "usr/bin/dnf5", "");
+	check_rows(w, rows, RD_ARRAY_SIZE(rows));
+	assert_int_equal(system(link), 0);
+	check_rows(w, rows, RD_ARRAY_SIZE(rows));
+	/* What dnf 5 leaves of a file without locks must not stay before a table. */
+	tree_file(&w->tree, "etc/dnf/versionlock.toml", "packages = []\nversion = \"1.0\"\n");
+	check_rows(w, rows, RD_ARRAY_SIZE(rows));
+	tree_file(&w->tree, "etc/dnf/versionlock.toml", "version = \"1.0\"\n\n[[packages]]\nname = \"hsa-rocr\"\n");
+	check_rows(w, (const struct row[]){ { "package.hold", { "packages", "hsa-rocr" }, "" } }, 1);
+	/* Beside a dnf of RHEL it is not the one that is meant. */
+	assert_int_equal(unlinkat(AT_FDCWD, link + strlen("ln -s dnf5 "), 0), 0);
+	tree_file(&w->tree, "usr/bin/dnf", "");
+	beside = lowered(w, "package.install", ARGS("packages", "kernel-devel-1", "named", "yes"));
+	assert_true(rd_str_has_prefix(beside, "dnf install"));
+}
+
+static void zypper_gets_exact_versions_from_its_own_lists(void **state)
+{
+	static const struct row rows[] = {
+		{ "package.install",
+		  { "packages", "kernel-default-devel", "version", "6.4.0-150600.23" },
+		  ZYPPER " kernel-default-devel=6.4.0-150600.23\n"
+		         "undo: zypper --non-interactive remove --no-clean-deps kernel-default-devel\n" },
+		{ "package.install",
+		  { "packages", "hsa-rocr", "release", "6.4.3", "from", "amd" },
+		  ZYPPER " hsa-rocr=1.15.0.60403-128.el9\nundo: " ZYPPER " --oldpackage hsa-rocr=1.14.0.60200-66.el9\n" },
+		{ "package.install",
+		  { "packages", "hsa-rocr", "version", "1.13.0.60103-1.el9" },
+		  ZYPPER " --oldpackage hsa-rocr=1.13.0.60103-1.el9\nundo: " ZYPPER
+		         " --oldpackage hsa-rocr=1.14.0.60200-66.el9\n" },
+		{ "package.install",
+		  { "packages", "amdgpu-dkms", "from", "amd" },
+		  ZYPPER " amdgpu-dkms=1:6.12.12.60403-2194681.el9\n" },
+		{ "package.install",
+		  { "packages", "rocm", "from", "amd" },
+		  "EOPNOTSUPP: zypper's cache on disk has no rocm from AMD" },
+		{ "package.remove",
+		  { "packages", "hsa-rocr" },
+		  "rpm --erase hsa-rocr\n"
+		  "undo: " ZYPPER " --oldpackage hsa-rocr=1.14.0.60200-66.el9\n" },
+		{ "package.hold",
+		  { "packages", "bash hsa*" },
+		  "write /etc/zypp/locks\n\ntype: package\nmatch_type: glob\ncase_sensitive: on\nsolvable_name: bash\n\n"
+		  "type: package\nmatch_type: glob\ncase_sensitive: on\nsolvable_name: hsa-rocr\n\n" },
+		{ "package.install",
+		  { "packages", "kernel-default-devel", "kernel", "6.4.0-150600.23.25-default" },
+		  "EOPNOTSUPP: no package of the running kernel 6.4.0-150600.23.25-default is installed" },
+	};
+
+	become_rpm(*state, "etc/zypp/repos.d", "var/cache/zypp/raw", "");
+	check_rows(*state, rows, RD_ARRAY_SIZE(rows));
+	tree_file(&((struct world *)*state)->tree, "etc/zypp/locks", "\ntype: package\nmatch_type: glob\nsolvable_name: ba*\n");
+	check_rows(*state,
+	           (const struct row[]){
+			   { "package.hold", { "packages", "bash" }, "" },
+			   { "package.install", { "packages", "bash", "version", "5.1.8-10.el9" }, "EOPNOTSUPP: bash is held" },
+			   { "package.remove", { "packages", "bash" }, "EOPNOTSUPP: bash is held" },
+		   },
+	           3);
+}
+
+static void headers_of_suse_have_the_version_of_the_kernel_that_runs(void **state)
+{
+	static const struct row rows[] = {
+		{ "package.install",
+		  { "packages", "kernel-default-devel", "kernel", "6.4.0-150600.23.25-default" },
+		  ZYPPER " kernel-default-devel=6.4.0-150600.23.25.1\n"
+		         "undo: zypper --non-interactive remove --no-clean-deps kernel-default-devel=6.4.0-150600.23.25.1\n" },
+		{ "package.install", { "packages", "kernel-default-devel", "kernel", "6.4.0-150600.23.14-default" }, "" },
+		{ "package.install",
+		  { "packages", "kernel-default-devel", "kernel", "6.4.0-150600.23.2-default" },
+		  "EOPNOTSUPP: no package of the running kernel" },
+		{ "package.install",
+		  { "packages", "kernel-default-devel", "kernel", "" },
+		  "EOPNOTSUPP: no package of the running" },
+		{ "package.hold",
+		  { "packages", "kernel-default*" },
+		  "write /etc/zypp/locks\n\ntype: package\nmatch_type: glob\ncase_sensitive: on\nsolvable_name: "
+		  "kernel-default\n\n"
+		  "type: package\nmatch_type: glob\ncase_sensitive: on\nsolvable_name: kernel-default-devel\n\n" },
+	};
+	const struct world *w = *state;
+	rd_auto_free char *ndb =
+		rd_xasprintf("rm -rf %s/var/lib/dpkg && mkdir -p %s/usr/lib/sysimage/rpm %s/etc/zypp && "
+	                     "cp " RD_SOURCE_DIR "/tests/fixtures/rpmdb/suse.ndb %s/usr/lib/sysimage/rpm/Packages.db",
+	                     w->tree.dir, w->tree.dir, w->tree.dir, w->tree.dir);
+
+	assert_int_equal(system(ndb), 0);
+	check_rows(w, rows, RD_ARRAY_SIZE(rows));
+}
+
+static void a_lock_of_dnf_is_a_line_of_the_plugin_that_has_to_be_there_and_on(void **state)
+{
+	static const struct row without[] = {
+		{ "package.hold", { "packages", "bash" }, "EOPNOTSUPP: dnf's versionlock plugin is not installed" }
+	};
+	static const struct row off[] = {
+		{ "package.hold", { "packages", "bash" }, "EOPNOTSUPP: dnf's versionlock plugin is switched off" }
+	};
+	static const struct row elsewhere[] = {
+		{ "package.hold", { "packages", "bash" }, "EOPNOTSUPP: dnf's versionlock plugin keeps its list in /srv/list" }
+	};
+	static const struct row on[] = { { "package.hold",
+		                           { "packages", "bash amdgpu*" },
+		                           "write /etc/dnf/plugins/versionlock.list\n# mine\nbash-0:5.1.8-9.el9.*\n"
+		                           "amdgpu-dkms-1:6.8.5.60200-2009582.el9.*\n\n" } };
+	const struct world *w = *state;
+
+	become_rpm(w, "etc/yum.repos.d", "var/cache/dnf", "-0123456789abcdef");
+	check_rows(w, without, 1);
+	tree_file(&w->tree, "etc/dnf/plugins/versionlock.conf", "[main]\nenabled = 0\n");
+	check_rows(w, off, 1);
+	tree_file(&w->tree, "etc/dnf/plugins/versionlock.conf", "[main]\nenabled = 1\nlocklist = /srv/list\n");
+	check_rows(w, elsewhere, 1);
+	tree_file(&w->tree, "etc/dnf/plugins/versionlock.conf",
+	          "[main]\nenabled = 1\nlocklist = /etc/dnf/plugins/versionlock.list\n");
+	tree_file(&w->tree, "etc/dnf/plugins/versionlock.list", "# mine");
+	check_rows(w, on, 1);
+	tree_file(&w->tree, "etc/dnf/plugins/versionlock.list",
+	          "bash-0:5.1.8-9.el9.*\namdgpu-dkms-1:6.8.5.60200-2009582.el9.*\n");
+	check_rows(w, (const struct row[]){ { "package.hold", { "packages", "bash amdgpu*" }, "" } }, 1);
+}
+
+static void a_repository_of_rpm_names_a_key_that_rpm_was_given(void **state)
+{
+	static const struct row source[] = {
+		{ "package.source",
+		  { "name", "rocm", "uri", "https://repo.radeon.com/rocm/el9/6.4.3/main", "key",
+		    "file:///etc/pki/rpm-gpg/RPM-GPG-KEY-rocm" },
+		  "write /etc/yum.repos.d/rocm.repo\n[rocm]\nname=rocm\nbaseurl=https://repo.radeon.com/rocm/el9/6.4.3/main\n"
+		  "enabled=1\npriority=50\ngpgcheck=1\ngpgkey=file:///etc/pki/rpm-gpg/RPM-GPG-KEY-rocm\n\n" },
+		{ "package.key",
+		  { "keyring", "/etc/pki/rpm-gpg/RPM-GPG-KEY-../../../shadow", "uri", "https://repo.radeon.com/x" },
+		  "EINVAL" },
+		{ "package.key",
+		  { "keyring", "/etc/pki/rpm-gpg/RPM-GPG-KEY-rocm", "uri", "https://repo.example.org/" },
+		  "EOPNOTSUPP: the fingerprint of the key of" },
+	};
+	static const char *const args[] = { "keyring", "/etc/pki/rpm-gpg/RPM-GPG-KEY-rocm", "uri",
+		                            "https://repo.radeon.com/rocm/el9/6.4.3/main", NULL };
+	const struct world *w = *state;
+	rd_auto_free char *with = NULL, *there = NULL;
+
+	become_rpm(w, "etc/yum.repos.d", "var/cache/dnf", "-0123456789abcdef");
+	check_rows(w, source, RD_ARRAY_SIZE(source));
+	tree_file(&w->tree, "usr/bin/gpg", "");
+	tree_file(&w->tree, "usr/bin/curl", "");
+	with = lowered(w, "package.key", args);
+	assert_non_null(strstr(with,
+	                       "--armor --output /etc/pki/rpm-gpg/RPM-GPG-KEY-rocm --export "
+	                       "CA8BB4727A47B4D09B4EE8969386B48A1A693C5C\nundo: rm -f /etc/pki/rpm-gpg/RPM-GPG-KEY-rocm"));
+	assert_non_null(strstr(with, "rpm --import /etc/pki/rpm-gpg/RPM-GPG-KEY-rocm\nundo: rpm -e gpg-pubkey-1a693c5c\n"));
+	/* Whatever lies there was not fetched by us. */
+	tree_file(&w->tree, "etc/pki/rpm-gpg/RPM-GPG-KEY-rocm", "key");
+	there = lowered(w, "package.key", args);
+	assert_true(
+		rd_str_has_prefix(there, "EOPNOTSUPP: '/etc/pki/rpm-gpg/RPM-GPG-KEY-rocm' is there, but rpm does not have"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -604,7 +825,12 @@ int main(void)
 		TEST(dnf_and_zypper_choose_from_the_metadata_in_their_caches),
 		TEST(lists_that_apt_keeps_packed_are_read_too),
 		TEST(firmware_is_of_the_package_that_is_in_charge_of_it),
-		TEST(dnf_and_zypper_take_a_name_that_is_the_pin_and_refuse_the_rest),
+		TEST(dnf_gets_exact_versions_from_its_own_lists),
+		TEST(dnf_5_is_told_apart_and_has_its_own_cache),
+		TEST(zypper_gets_exact_versions_from_its_own_lists),
+		TEST(headers_of_suse_have_the_version_of_the_kernel_that_runs),
+		TEST(a_lock_of_dnf_is_a_line_of_the_plugin_that_has_to_be_there_and_on),
+		TEST(a_repository_of_rpm_names_a_key_that_rpm_was_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

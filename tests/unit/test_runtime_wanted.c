@@ -1,4 +1,4 @@
-/* Which release of ROCm apt would install on a host that has none. */
+/* Which release of ROCm apt or dnf would install on a host that has none. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
+#include "util/str.h"
 
 extern const struct rd_probe rd_probe_runtime_driver, rd_probe_runtime_wanted;
 
@@ -49,7 +50,13 @@ static struct rd_fact *host(const char *os, const char *release, const char *cod
 	rd_fact_set_bool(gpu, "support.built", true, "test");
 	rd_fact_set_str(gpu, "support.first_rocm", "5.2", "test");
 	rd_fact_set_str(gpu, "support.last_rocm", last_rocm, "test");
+	rd_fact_set_str(facts, "runtime.expected_build",
+	                rd_streq(os, "ubuntu") ? release
+	                : *release == '8'      ? "el8"
+	                                       : "el9",
+	                "test");
 	rd_fact_set_list(facts, "runtime.apt.sources", "test");
+	rd_fact_set_list(facts, "runtime.rpm.sources", "test");
 	return facts;
 }
 
@@ -83,6 +90,13 @@ static void the_newest_release_for_system_driver_and_gpu_is_named_to_the_last_di
 		{ "ubuntu", "24.04", "noble", "", "6.3", "7.0.2.70002-56~24.04" },
 		{ "ubuntu", "25.10", "questing", "", "", "" },
 		{ "fedora", "43", "", "", "", "" },
+		{ "rhel", "9.6", "Plow", "", "", "7.2.4.70204-93.el9" },
+		{ "rhel", "8.10", "Ootpa", "", "", "7.2.4.70204-93.el8" },
+		{ "rhel", "9.3", "Plow", "", "", "6.2.4.60204-139.el9" },
+		{ "rhel", "9.2", "Plow", "", "", "6.1.2.60102-119.el9" },
+		{ "rocky", "9.6", "Blue Onyx", "", "", "7.2.4.70204-93.el9" },
+		{ "rocky", "8.10", "Green Obsidian", "", "", "" },
+		{ "sles", "15.7", "", "", "", "" },
 	};
 
 	(void)state;
@@ -91,7 +105,63 @@ static void the_newest_release_for_system_driver_and_gpu_is_named_to_the_last_di
 
 		run(facts);
 		assert_string_equal(rd_fact_get_str(facts, "runtime.wanted.version"), rows[i].version);
-		assert_string_equal(rd_fact_get_str(facts, "runtime.wanted.suite"), *rows[i].version ? rows[i].codename : "");
+		assert_string_equal(rd_fact_get_str(facts, "runtime.wanted.suite"),
+		                    *rows[i].version && i < 4 ? rows[i].codename : "");
+		rd_fact_free(facts);
+	}
+}
+
+static void the_address_is_that_of_the_release_and_the_system(void **state)
+{
+	static const struct {
+		const char *os, *release, *uri;
+	} rows[] = {
+		{ "ubuntu", "24.04", "https://repo.radeon.com/rocm/apt/7.2.4" },
+		{ "rhel", "9.6", "https://repo.radeon.com/rocm/el9/7.2.4/main" },
+		{ "rhel", "9.2", "https://repo.radeon.com/rocm/rhel9/6.1.2/main" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(rows); i++) {
+		struct rd_fact *facts = host(rows[i].os, rows[i].release, "", "", "");
+
+		run(facts);
+		assert_string_equal(rd_fact_get_str(facts, "runtime.wanted.uri"), rows[i].uri);
+		rd_fact_free(facts);
+	}
+}
+
+static void add_repository(struct rd_fact *facts, const char *release, const char *system, bool enabled)
+{
+	struct rd_fact *source = rd_fact_append(facts, "runtime.rpm.sources", "test");
+
+	rd_fact_set_bool(source, "enabled", enabled, "test");
+	rd_fact_set_str(source, "vendor", "amd", "test");
+	rd_fact_set_str(source, "product", "rocm", "test");
+	rd_fact_set_str(source, "release", release, "test");
+	rd_fact_set_str(source, "system", system, "test");
+}
+
+static void a_repository_of_rpm_that_is_on_and_for_this_system_is_the_one(void **state)
+{
+	static const struct {
+		const char *release, *system;
+		bool enabled;
+		const char *wanted, *rocm_release;
+	} rows[] = {
+		{ "6.4.3", "el9", true, "", "6.4.3" }, { "6.1.2", "rhel9", true, "", "6.1.2" },
+		{ "6.4.3", "", true, "", "6.4.3" },    { "6.4.3", "el8", true, "", "" },
+		{ "latest", "el9", true, "", "" },     { "6.4.3", "el9", false, "7.2.4.70204-93.el9", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(rows); i++) {
+		struct rd_fact *facts = host("rhel", "9.6", "Plow", "", "");
+
+		add_repository(facts, rows[i].release, rows[i].system, rows[i].enabled);
+		run(facts);
+		assert_string_equal(rd_fact_get_str(facts, "runtime.rpm.rocm_release"), rows[i].rocm_release);
+		assert_string_equal(rd_fact_get_str(facts, "runtime.wanted.version"), rows[i].wanted);
 		rd_fact_free(facts);
 	}
 }
@@ -275,6 +345,8 @@ int main(void)
 		cmocka_unit_test(a_driver_is_for_the_kernel_and_the_rocm_in_use),
 		cmocka_unit_test(a_source_of_another_driver_is_to_be_replaced_and_two_are_left_to_a_person),
 		cmocka_unit_test(a_new_driver_of_dkms_is_no_step_under_secure_boot),
+		cmocka_unit_test(the_address_is_that_of_the_release_and_the_system),
+		cmocka_unit_test(a_repository_of_rpm_that_is_on_and_for_this_system_is_the_one),
 		cmocka_unit_test(a_source_that_is_there_is_the_one_to_install_from),
 		cmocka_unit_test(two_releases_and_one_without_code_for_the_gpu_name_none),
 		cmocka_unit_test(sources_that_cannot_be_read_leave_it_open),

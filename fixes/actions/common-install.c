@@ -137,14 +137,14 @@ static bool add_undo(struct rd_step *step, const struct request *q, const char *
 
 /*
  * New packages and those that change are two commands where both are there: each has an undo of its own kind. They must be
- * given together to be solvable, so then the undo is only that of the changed ones.
+ * given together to be solvable, so then the undo is only that of the changed ones; the new ones go with what was brought.
  */
 static int lower_names(struct rd_step *step, const struct request *q, const struct rd_strv *names, struct rd_error *err)
 {
 	auto_argv struct argv apply = ARGV_INIT, install = ARGV_INIT, remove = ARGV_INIT;
 	rd_auto_strbuf struct rd_strbuf words = RD_STRBUF_INIT;
 	enum pkg_manager manager = q->set.manager;
-	bool reversible = true, changes = false, adds = false, down = false;
+	bool reversible = true, changes = false, down = false;
 	rd_auto_strv struct rd_strv wanted = RD_STRV_INIT, versions = RD_STRV_INIT;
 
 	for (size_t i = 0; i < names->n; i++) {
@@ -176,12 +176,9 @@ static int lower_names(struct rd_step *step, const struct request *q, const stru
 		argv_add_package(&apply, manager, wanted.v[i], versions.v[i]);
 		reversible = add_undo(step, q, wanted.v[i], &install, &remove) && reversible;
 		changes = changes || !is_new;
-		adds = adds || is_new;
 		rd_strbuf_addf(&words, "%s%s%s%s", i ? ", " : "", wanted.v[i], *versions.v[i] ? " " : "", versions.v[i]);
 	}
 	rd_step_describe(step, "install %s", words.buf);
-	if (adds && changes)
-		rd_step_origin(step, "undo takes the changed packages back and leaves the new ones");
 	rd_step_run(step, argv_done(&apply), !reversible ? NULL : changes ? argv_done(&install) : argv_done(&remove));
 	return 0;
 }

@@ -15,8 +15,7 @@
 #include "util/strbuf.h"
 #include "util/xalloc.h"
 
-/* PEP 503: lower case, runs of "-", "_" and "." are one "-". */
-static char *normal(const char *name, size_t n)
+char *pip_normal(const char *name, size_t n)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 
@@ -55,7 +54,7 @@ static int parse_name(const char *text, size_t len, struct pip_requirement *ret)
 			if (!only(ret->extras.v[i], strlen(ret->extras.v[i]), "-_."))
 				return -EINVAL;
 	}
-	ret->name = normal(text, n);
+	ret->name = pip_normal(text, n);
 	return 0;
 }
 
@@ -178,6 +177,13 @@ void pip_begin(struct argv *argv, const struct pip_tool *tool, const char *verb)
 		                                      verb, rd_streq(verb, "uninstall") ? "-y" : NULL, NULL });
 }
 
+char *pip_name_of(const char *folder)
+{
+	const char *base = strrchr(folder, '/') + 1, *dash = strchr(base, '-');
+
+	return dash ? pip_normal(base, (size_t)(dash - base)) : NULL;
+}
+
 char *pip_installed(struct rd_sysroot *sr, const char *prefix, const char *name)
 {
 	rd_auto_strv struct rd_strv found = RD_STRV_INIT;
@@ -186,11 +192,11 @@ char *pip_installed(struct rd_sysroot *sr, const char *prefix, const char *name)
 	if (rd_sysroot_glob(sr, &found, glob) < 0)
 		return NULL;
 	for (size_t i = 0; i < found.n; i++) {
-		const char *base = strrchr(found.v[i], '/') + 1, *dash = strchr(base, '-');
-		rd_auto_free char *one = dash ? normal(base, (size_t)(dash - base)) : NULL;
+		rd_auto_free char *one = pip_name_of(found.v[i]);
+		const char *version = strchr(strrchr(found.v[i], '/'), '-') + 1;
 
 		if (one && rd_streq(one, name))
-			return strndup(dash + 1, strlen(dash + 1) - strlen(".dist-info"));
+			return strndup(version, strlen(version) - strlen(".dist-info"));
 	}
 	return NULL;
 }

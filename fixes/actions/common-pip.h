@@ -24,6 +24,10 @@ struct pip_requirements {
 	size_t n;
 };
 
+/* PEP 503: lower case, runs of "-", "_" and "." are one "-". Caller frees. */
+char *pip_normal(const char *name, size_t n);
+/* The name of what a dist-info folder tells of; NULL: none. Caller frees. */
+char *pip_name_of(const char *folder);
 /* Words separated by blanks. 0 or -EINVAL. */
 int pip_parse(const char *text, struct pip_requirements *ret, struct rd_error *err);
 void pip_clear(struct pip_requirements *requirements);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common-brought.h"
 #include "common-packages.h"
 #include "common-pip.h"
 #include "rocm-doctor/action.h"
@@ -94,7 +95,8 @@ static bool make_undo(struct rd_step *step, const struct job *job, struct argv *
 	if (old && !index)
 		rd_step_origin(step, "which index the installed build came from is not known: there is no way back to it");
 	else if (old)
-		rd_step_origin(step, "undo takes these back to what is recorded here, not what pip brings along with them");
+		rd_step_origin(step, "undo takes these back to what is recorded here and what comes new with them off, not "
+		                     "what pip changes beside them");
 	return !old || index;
 }
 
@@ -210,5 +212,6 @@ const struct rd_action rd_action_pip_install = {
 	                               "origin?", NULL },
 	.flags = RD_ACTION_OWNER | RD_ACTION_NETWORK,
 	.phase = RD_PHASE_ENVIRONMENT,
+	.brings = &pip_brings,
 	.lower = lower,
 };

@@ -48,13 +48,13 @@ void rd_tx_before_bringing(struct rd_transaction *tx, size_t n)
 		return;
 }
 
-/* A word of the command that names it: "rocminfo=1.0". */
-static bool was_asked_for(const struct rd_effect *e, const char *name)
+/* A word of the command that takes back names it: "rocminfo", "rocminfo=1.0". */
+static bool is_taken_back(const struct rd_effect *e, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (size_t i = 0; e->argv[i]; i++)
-		if (strncmp(e->argv[i], name, n) == 0 && (!e->argv[i][n] || strchr("=-", e->argv[i][n])))
+	for (size_t i = 0; e->undo && e->undo[i]; i++)
+		if (strncmp(e->undo[i], name, n) == 0 && (!e->undo[i][n] || e->undo[i][n] == '='))
 			return true;
 	return false;
 }
@@ -70,7 +70,7 @@ static void find_brought(const struct rd_transaction *tx, size_t n, struct rd_st
 		return;
 	rd_strv_split(&had, text, "\n", false);
 	for (size_t i = 0; i < now.n; i++)
-		if (!rd_strv_has(&had, now.v[i]) && !was_asked_for(tx->effects[n].effect, now.v[i]))
+		if (!rd_strv_has(&had, now.v[i]) && !is_taken_back(tx->effects[n].effect, now.v[i]))
 			rd_strv_push(ret, now.v[i]);
 }
 

@@ -636,7 +636,7 @@ static struct rd_expr *finish(struct parser *p, struct rd_expr *e)
 
 static struct rd_expr *parse_whole(struct parser *p, struct rd_expr *(*parse)(struct parser *))
 {
-	struct rd_pool pool = RD_POOL_INIT(1000);
+	struct rd_pool pool = RD_POOL_INIT(480);
 	struct rd_expr *e = NULL;
 
 	p->pool = &pool;

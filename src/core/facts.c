@@ -16,7 +16,8 @@
 struct rd_fact {
 	struct rd_fact *parent;
 	struct rd_pool *pool; /* of the whole tree: what a fact gave up stays there until the tree goes */
-	size_t name_len;
+	unsigned name_len;
+	unsigned n, allocated; /* children */
 	enum rd_kind kind;
 	enum rd_fact_state state;
 	bool not_asked;
@@ -28,7 +29,6 @@ struct rd_fact {
 	};
 	struct rd_fact **children;
 	uint16_t *keys; /* of the children's names: to pass over nearly all of them without a look at them */
-	size_t n, allocated;
 	char *source, *reason;
 	char name[]; /* in its object or map, "" for an item of a list */
 };
@@ -39,7 +39,7 @@ static struct rd_fact *new_fact(struct rd_pool *pool, struct rd_fact *parent, co
 
 	f->pool = pool;
 	f->parent = parent;
-	f->name_len = len;
+	f->name_len = (unsigned)len;
 	memcpy(f->name, name, len);
 	return f;
 }

@@ -188,7 +188,7 @@ bool rd_json_read_builtin(const char *text, struct rd_json *ret)
 	return false;
 }
 
-void rd_json_clear(struct rd_json *doc)
+cJSON *rd_json_drop_values(struct rd_json *doc)
 {
 	while (doc->blocks) {
 		struct rd_json_block *next = doc->blocks->next;
@@ -196,6 +196,12 @@ void rd_json_clear(struct rd_json *doc)
 		free(doc->blocks);
 		doc->blocks = next;
 	}
+	return doc->root = NULL;
+}
+
+void rd_json_clear(struct rd_json *doc)
+{
+	rd_json_drop_values(doc);
 	free(doc->text);
-	*doc = (struct rd_json){ NULL, NULL, NULL };
+	doc->text = NULL;
 }

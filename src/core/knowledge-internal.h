@@ -71,3 +71,5 @@ struct cJSON *rd_json_parse(const char *text, const char *origin, struct rd_erro
 /* For what was built in. False, and nothing to clear, where it has something that only cJSON can read, or refuse. */
 bool rd_json_read_builtin(const char *text, struct rd_json *ret);
 void rd_json_clear(struct rd_json *doc);
+/* All but the text, in which the strings of the values are. Returns NULL. */
+struct cJSON *rd_json_drop_values(struct rd_json *doc);

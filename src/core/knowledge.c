@@ -34,7 +34,7 @@ static struct rd_knowledge_file *find_file(const struct rd_knowledge *k, const c
 
 static void forget_json(struct rd_knowledge_file *file)
 {
-	if (file->builtin.root)
+	if (file->builtin.text)
 		rd_json_clear(&file->builtin);
 	else
 		cJSON_Delete(file->json);
@@ -177,7 +177,7 @@ static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *wh
 	for (size_t i = 0; i < k->rules_n; i++) {
 		int r = 0;
 
-		if (!rd_streq(k->rules[i]->id, rule->id))
+		if (k->rules[i]->layer != rule->layer || !rd_streq(k->rules[i]->id, rule->id))
 			continue;
 		if (rd_streq(k->rules[i]->origin, rule->origin))
 			r = twice(rule->origin, where, rule->id, err);
@@ -271,9 +271,11 @@ static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, 
 		if (put_record(k, child, kind, file, where, err) < 0)
 			return -EINVAL;
 	}
-	/* Those that are built in keep their texts in it, the others have copies. */
+	/* Those that are built in keep their texts there, the others have copies. */
 	if (!is_trusted(k, file))
 		forget_json(file);
+	else if (file->builtin.root)
+		file->json = rd_json_drop_values(&file->builtin);
 	return 0;
 }
 
@@ -475,7 +477,8 @@ size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *con
 static const cJSON *get_json(const struct rd_knowledge *k, const char *kind, const char *name)
 {
 	rd_auto_free char *full = rd_xasprintf("%s/%s.json", kind, name);
-	struct rd_knowledge_file *file = find_file(k, full);
+	struct rd_knowledge_file key = { .name = full };
+	struct rd_knowledge_file *file = bsearch(&key, k->files, k->files_n, sizeof(*k->files), by_name);
 
 	if (!file || is_masked(file))
 		return NULL;

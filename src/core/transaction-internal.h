@@ -29,9 +29,9 @@ struct rd_tx_effect {
 struct rd_transaction {
 	char *dir; /* of all transactions */
 	char *id, *path;
-	char *root;    /* the tree that it is of; NULL in a transaction that does not say */
+	char *root;            /* the tree that it is of; NULL in a transaction that does not say */
 	int lock, log, output; /* -1: not open */
-	long log_len;  /* bytes of the log that are whole lines */
+	long log_len;          /* bytes of the log that are whole lines */
 	struct rd_plan *plan;
 	struct cJSON *json; /* of a plan that was read back, whose strings it borrows */
 	size_t steps_n;     /* those to be taken before a reboot */

@@ -25,11 +25,12 @@
 #define NOT_ASKED INT_MAX
 
 struct rd_memo {
-	struct rd_place root;
+	struct rd_place *root;
 	struct rd_pool pool; /* of all other places */
 	struct rd_place *buckets[BUCKETS];
 	size_t places_n;
-	struct rd_place *listed;
+	int fd;
+	struct rd_listing *listings;
 	/* Folders that are open, a ring: the one opened first is closed first. */
 	struct rd_place *open[FOLDERS_MAX];
 	size_t open_n, open_max, hand;
@@ -43,19 +44,26 @@ struct rd_memo {
 	} last;
 };
 
+/* The root is a place as any other, but stays open. */
+static void plant(struct rd_memo *m)
+{
+	m->root = rd_pool_alloc(&m->pool, sizeof(*m->root) + 1);
+	m->root->st = rd_pool_alloc(&m->pool, sizeof(*m->root->st));
+	m->root->fd = m->fd;
+	m->root->type = fstat(m->fd, m->root->st) < 0 ? -errno : RD_WALK_DIR;
+}
+
 struct rd_memo *rd_memo_new(int fd)
 {
 	struct rd_memo *m = rd_xcalloc(1, sizeof(*m));
 	struct rlimit limit;
 
 	m->pool = (struct rd_pool)RD_POOL_INIT(65536);
-	m->root = (struct rd_place){ .path = "", .type = RD_WALK_DIR, .fd = fd, .names = RD_STRV_INIT };
 	m->open_max = FOLDERS_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < FOLDERS_MAX)
 		m->open_max = limit.rlim_cur / 4 < 2 ? 2 : limit.rlim_cur / 4;
-	m->root.has_st = fstat(fd, &m->root.st) == 0;
-	if (!m->root.has_st)
-		m->root.type = -errno;
+	m->fd = fd;
+	plant(m);
 	return m;
 }
 
@@ -63,9 +71,10 @@ static void forget(struct rd_memo *m)
 {
 	for (size_t i = 0; i < m->open_n; i++)
 		close(m->open[i]->fd);
-	for (struct rd_place *p = m->listed; p; p = p->next_listed)
-		rd_strv_clear(&p->names);
-	m->listed = m->last.place = NULL;
+	for (struct rd_listing *l = m->listings; l; l = l->next)
+		rd_strv_clear(&l->names);
+	m->listings = NULL;
+	m->last.place = NULL;
 	rd_pool_clear(&m->pool);
 	memset(m->buckets, 0, sizeof(m->buckets));
 	m->places_n = m->open_n = m->hand = 0;
@@ -95,7 +104,6 @@ static struct rd_place *child(struct rd_memo *m, struct rd_place *parent, const 
 {
 	struct rd_place *p;
 	size_t len;
-	char *path;
 
 	hash = (hash + ((uintptr_t)parent >> 4)) * 0x9e3779b1;
 	hash = (hash >> 16) % BUCKETS;
@@ -103,17 +111,16 @@ static struct rd_place *child(struct rd_memo *m, struct rd_place *parent, const 
 		if (p->parent == parent && p->name_len == n && memcmp(p->path + p->name_at, name, n) == 0)
 			return p;
 	len = parent->name_at + parent->name_len;
-	p = rd_pool_alloc(&m->pool, sizeof(*p));
-	path = rd_pool_alloc(&m->pool, len + n + 2);
-	*p = (struct rd_place){
-		.parent = parent, .next = m->buckets[hash], .type = NOT_ASKED, .fd = -1, .names = RD_STRV_INIT
-	};
-	p->name_at = len + 1;
-	p->name_len = n;
-	memcpy(path, parent->path, len);
-	path[len] = '/';
-	memcpy(path + len + 1, name, n);
-	p->path = path;
+	p = rd_pool_alloc(&m->pool, sizeof(*p) + len + n + 2);
+	p->parent = parent;
+	p->next = m->buckets[hash];
+	p->type = NOT_ASKED;
+	p->fd = -1;
+	p->name_at = (unsigned)len + 1;
+	p->name_len = (unsigned)n;
+	memcpy(p->path, parent->path, len);
+	p->path[len] = '/';
+	memcpy(p->path + len + 1, name, n);
 	m->buckets[hash] = p;
 	m->places_n++;
 	return p;
@@ -184,11 +191,15 @@ static bool is_lasting(int r)
 static int look(struct rd_memo *m, struct rd_place *p)
 {
 	int dir = folder(m, p->parent);
+	struct stat st;
 
 	if (dir < 0)
 		return dir;
-	p->has_st = fstatat(dir, p->path + p->name_at, &p->st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
-	return p->has_st ? 0 : -errno;
+	if (fstatat(dir, p->path + p->name_at, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return -errno;
+	p->st = rd_pool_alloc(&m->pool, sizeof(st));
+	*p->st = st;
+	return 0;
 }
 
 static int ask(struct rd_memo *m, struct rd_place *p)
@@ -203,7 +214,7 @@ static int ask(struct rd_memo *m, struct rd_place *p)
 	r = look(m, p);
 	if (r < 0 && !is_lasting(r))
 		return r;
-	p->type = r < 0 ? r : S_ISLNK(p->st.st_mode) ? RD_WALK_LINK : S_ISDIR(p->st.st_mode) ? RD_WALK_DIR : RD_WALK_FILE;
+	p->type = r < 0 ? r : S_ISLNK(p->st->st_mode) ? RD_WALK_LINK : S_ISDIR(p->st->st_mode) ? RD_WALK_DIR : RD_WALK_FILE;
 	if (p->type == RD_WALK_LINK)
 		p->parent->has_links = true;
 	return p->type;
@@ -211,10 +222,10 @@ static int ask(struct rd_memo *m, struct rd_place *p)
 
 int rd_memo_stat(struct rd_memo *m, struct rd_place *place, struct stat *ret)
 {
-	int r = place->has_st ? 0 : look(m, place);
+	int r = place->st ? 0 : look(m, place);
 
 	if (r == 0)
-		*ret = place->st;
+		*ret = *place->st;
 	/* It was there. */
 	return r == -ENOENT ? -EXDEV : r;
 }
@@ -244,10 +255,10 @@ int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret)
 
 bool rd_memo_keep_listing(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names, int fd)
 {
-	rd_strv_add_all(&place->names, names);
-	place->listed = true;
-	place->next_listed = m->listed;
-	m->listed = place;
+	place->listing = rd_pool_alloc(&m->pool, sizeof(*place->listing));
+	rd_strv_add_all(&place->listing->names, names);
+	place->listing->next = m->listings;
+	m->listings = place->listing;
 	if (place->fd >= 0)
 		return false;
 	keep_open(m, place);
@@ -302,7 +313,7 @@ static int follow(struct way *w, struct rd_place *link)
 	pending = rd_xmalloc(strlen(target) + strlen(w->next) + 1);
 	strcpy(stpcpy(pending, target), w->next);
 	if (target[0] == '/')
-		w->at = &w->memo->root;
+		w->at = w->memo->root;
 	free(w->pending);
 	w->next = w->pending = pending;
 	return 0;
@@ -417,15 +428,19 @@ static int step(struct way *w)
 
 int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_place **ret)
 {
-	struct way w = { .memo = m, .flags = flags, .at = &m->root, .path = path, .next = path };
-	int r = m->root.type < 0 ? m->root.type : 0;
+	struct way w = { .memo = m, .flags = flags, .at = m->root, .path = path, .next = path };
+	int r = m->root->type < 0 ? m->root->type : 0;
 
 	if (path[0] != '/')
 		return -EINVAL;
 	if (strlen(path) >= RD_WALK_PATH_MAX)
 		return -ENAMETOOLONG;
-	if (m->places_n > PLACES_MAX)
+	if (m->places_n > PLACES_MAX) {
 		forget(m);
+		plant(m);
+		r = m->root->type < 0 ? m->root->type : 0;
+		w.at = m->root;
+	}
 	if (is_in_last_folder(m, path)) {
 		w.at = m->last.place;
 		w.links = m->last.links;

@@ -12,20 +12,23 @@
 
 struct rd_memo;
 
-/* One name in the tree, there or not. */
+/* What a folder had in it when it was listed. */
+struct rd_listing {
+	struct rd_listing *next;
+	struct rd_strv names;
+};
+
+/* One name in the tree, there or not. There are thousands: what few have stands elsewhere. */
 struct rd_place {
 	struct rd_place *parent, *next; /* NULL: the root; in the bucket */
-	const char *path;               /* without links; "" is the root */
-	size_t name_at, name_len;       /* where the name is in it */
-	int type;                       /* enum rd_walk_type, -errno, or not asked yet */
-	int fd;                         /* of a folder while it is open, else -1 */
-	struct stat st;                 /* by rd_memo_stat() */
-	bool has_st, has_links;         /* links in the folder, as far as is known */
-	const char *link;
-	/* What a listing gave. */
-	struct rd_place *next_listed;
-	struct rd_strv names;
-	bool listed;
+	struct stat *st;                /* once it was asked for: rd_memo_stat() */
+	const char *link;               /* rd_memo_link() */
+	struct rd_listing *listing;
+	int type;                   /* enum rd_walk_type, -errno, or not asked yet */
+	int fd;                     /* of a folder while it is open, else -1 */
+	unsigned name_at, name_len; /* where the name is in the path */
+	bool has_links;             /* links in the folder, as far as is known */
+	char path[];                /* without links; "" is the root */
 };
 
 /* @fd: of the root, borrowed. */

@@ -272,7 +272,7 @@ static void keep_listing(struct rd_sysroot *sr, const char *path, const struct r
 {
 	struct rd_place *place;
 
-	if (names->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0 && !place->listed &&
+	if (names->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0 && !place->listing &&
 	    rd_memo_keep_listing(sr->memo, place, names, *fd))
 		*fd = -1;
 }
@@ -285,8 +285,8 @@ int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
 
 	if (r < 0 && r != -EXDEV)
 		return r;
-	if (r == 0 && place->listed) {
-		rd_strv_add_all(ret, &place->names);
+	if (r == 0 && place->listing) {
+		rd_strv_add_all(ret, &place->listing->names);
 		return 0;
 	}
 	fd = open_known(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rocm-doctor/elf.h"
+#include "rocm-doctor/elf.h"
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/pyload.h"
@@ -18,6 +19,7 @@
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
+#include "util/version.h"
 #include "util/xalloc.h"
 
 /* Those of which two copies, or one of another release, break a process. */
@@ -68,6 +70,35 @@ static char *release_of(const struct import *im, const char *path)
 	return release;
 }
 
+struct runners_up {
+	struct rd_fact *item;
+	const char *fact;
+};
+
+static void add_runner_up(void *data, const struct rd_load_step *step)
+{
+	const struct runners_up *r = data;
+	const struct rd_fact *list = rd_fact_get(r->item, r->fact);
+
+	if (step->verdict != RD_LOAD_RUNNER_UP || step->same)
+		return;
+	for (size_t i = 0; i < rd_fact_count(list); i++)
+		if (rd_streq(rd_fact_str(rd_fact_at(list, i)), step->path))
+			return;
+	rd_fact_append_str(r->item, r->fact, step->path, step->path);
+}
+
+/* Files of its name that come later in the search: what it would be without this one. */
+static void set_runners_up(struct import *im, const char *prefix, size_t object)
+{
+	rd_auto_free char *fact = rd_xasprintf("%srunners_up", prefix);
+	size_t need = rd_loader_need_of(im->loader, object);
+
+	rd_fact_set_list(im->item, fact, path_of(im, object));
+	if (need != RD_LOADER_NONE)
+		rd_loader_explain(im->loader, need, add_runner_up, &(struct runners_up){ im->item, fact });
+}
+
 static void set_library(struct import *im, const char *prefix, size_t object)
 {
 	const struct rd_load_need *need = rd_loader_need(im->loader, rd_loader_need_of(im->loader, object));
@@ -79,6 +110,28 @@ static void set_library(struct import *im, const char *prefix, size_t object)
 	rd_fact_set_str(im->item, path, path_of(im, object), path_of(im, object));
 	rd_fact_set_str(im->item, chosen, by, path_of(im, object));
 	rd_fact_set_str(im->item, of, release ? release : "", path_of(im, object));
+	set_runners_up(im, prefix, object);
+}
+
+/*
+ * The newest version of symbols that a library defines, "hip_6.4" or "ROCR_1": the interface that it has at least, where its
+ * name tells no release.
+ */
+static const char *interface_of(const struct rd_elf *elf)
+{
+	const char *newest = "";
+
+	for (size_t i = 0; elf->versions_defined && i < elf->versions_defined->n; i++) {
+		const char *version = elf->versions_defined->v[i];
+		const char *number = strrchr(version, '_'), *best = strrchr(newest, '_');
+
+		/* The first is the library's own name. */
+		if (!number || number[1] < '0' || number[1] > '9' || strstr(version, ".so"))
+			continue;
+		if (!best || rd_version_compare(number + 1, best + 1, RD_VERSION_DOTTED) > 0)
+			newest = version;
+	}
+	return newest;
 }
 
 static void set_libraries(struct import *im)
@@ -97,6 +150,8 @@ static void set_libraries(struct import *im)
 			rd_fact_set_str(item, "path", path_of(im, object), path_of(im, object));
 			rd_fact_set_str(item, "chosen_by", by, path_of(im, object));
 			rd_fact_set_str(item, "release", release ? release : "", path_of(im, object));
+			rd_fact_set_str(item, "interface", interface_of(rd_loader_object(im->loader, object)->elf),
+			                path_of(im, object));
 		}
 	}
 }
@@ -354,12 +409,20 @@ static void open_extensions(struct import *im)
 static void set_all_unknown(struct import *im, const char *why)
 {
 	static const char *const paths[] = {
-		"torch.unresolved",           "torch.damaged",
-		"torch.missing_versions",     "torch.libraries",
-		"torch.replaced_libraries",   "torch.hip_runtimes",
-		"torch.hsa_runtime.path",     "torch.hsa_runtime.chosen_by",
-		"torch.hsa_runtime.release",  "torch.foreign_runtime",
-		"torch.rocblas.missing_gpus", "torch.rccl.missing_gpus",
+		"torch.unresolved",
+		"torch.damaged",
+		"torch.missing_versions",
+		"torch.libraries",
+		"torch.replaced_libraries",
+		"torch.hip_runtimes",
+		"torch.hsa_runtime.path",
+		"torch.hsa_runtime.chosen_by",
+		"torch.hsa_runtime.runners_up",
+		"torch.hip_runtime.runners_up",
+		"torch.hsa_runtime.release",
+		"torch.foreign_runtime",
+		"torch.rocblas.missing_gpus",
+		"torch.rccl.missing_gpus",
 	};
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(paths); i++)
@@ -436,12 +499,16 @@ const struct rd_probe rd_probe_framework_loader = {
 			{ TORCH "libraries[].chosen_by", RD_STR, "rule of the loader that chooses it", SEARCH },
 			{ TORCH "libraries[].release", RD_STR, "ROCm release in its number, or the wheel's", "the file's name",
 	                  RD_VERSION_ROCM },
+			{ TORCH "libraries[].interface", RD_STR,
+	                  "newest version of symbols that it defines, hip_6.4; empty: it has none", "DT_VERDEF" },
 			{ TORCH "hsa_runtime.path", RD_STR, "HSA runtime that it would load", SEARCH },
 			{ TORCH "hsa_runtime.chosen_by", RD_STR, "rule of the loader that chooses it", SEARCH },
 			{ TORCH "hsa_runtime.release", RD_STR, "its ROCm release", "the file's name", RD_VERSION_ROCM },
+			{ TORCH "hsa_runtime.runners_up[]", RD_STRS, "files that come later in its search", SEARCH },
 			{ TORCH "hip_runtime.path", RD_STR, "HIP runtime that it would load first", SEARCH },
 			{ TORCH "hip_runtime.chosen_by", RD_STR, "rule of the loader that chooses it", SEARCH },
 			{ TORCH "hip_runtime.release", RD_STR, "its ROCm release", "the file's name", RD_VERSION_ROCM },
+			{ TORCH "hip_runtime.runners_up[]", RD_STRS, "files that come later in its search", SEARCH },
 			{ TORCH "hip_runtimes[]", RD_STRS, "all HIP runtimes in its process, extensions of servers included",
 	                  SEARCH },
 			{ TORCH "foreign_runtime", RD_BOOL,

@@ -25,7 +25,8 @@ static int lower(struct rd_step *step, struct rd_sysroot *sr, struct rd_error *e
 const struct rd_action rd_action_package_install = {
 	.name = "package.install",
 	.summary = "install packages at exact versions",
-	.args = (const char *const[]){ "packages", "version?", "release?", "from?", "build?", "named?", "origin?", "kernel?", NULL },
+	.args = (const char *const[]){ "packages", "version?", "release?", "from?", "build?", "named?", "origin?", "kernel?",
+	                               NULL },
 	.flags = RD_ACTION_ROOT | RD_ACTION_NETWORK,
 	.phase = RD_PHASE_PACKAGE,
 	.brings = &pkg_brings,

@@ -332,24 +332,52 @@ static bool is_ours(const struct rd_transaction *tx, const char *path, const str
 	return false;
 }
 
+/* Applying keeps owner and mode, so what differs now is somebody else's wish. Labels are the system's to renew. */
+static bool has_owner_and_mode(const struct rd_image *now, const struct rd_image *before)
+{
+	return now->kind != RD_IMAGE_FILE || before->kind != RD_IMAGE_FILE ||
+	       (now->mode == before->mode && now->uid == before->uid && now->gid == before->gid);
+}
+
+/* A value that can be read is neither what it was made nor what it was. */
+static bool is_another_value(struct rd_transaction *tx, const struct rd_effect *e)
+{
+	rd_auto_free char *now = NULL;
+
+	return e->kind == RD_EFFECT_VALUE && e->before && rd_sysroot_read_line(tx->sysroot, &now, e->path) >= 0 &&
+	       !rd_streq(now, e->before) && !rd_streq(now, e->after);
+}
+
 static int check_unedited(struct rd_transaction *tx, struct rd_error *err)
 {
 	for (size_t i = 0; i < tx->n; i++) {
 		const struct rd_tx_effect *e = &tx->effects[i];
 		struct rd_image now = { .kind = RD_IMAGE_NONE };
-		bool ours;
+		bool ours, kept;
 		int r;
 
-		if (!rd_effect_is_file(e->effect) || !e->is_first || e->progress == RD_NOT_BEGUN)
+		if (e->progress == RD_NOT_BEGUN)
+			continue;
+		/* Cut short in the midst, it may be anything, and ours. */
+		if (e->progress == RD_DONE && is_another_value(tx, e->effect))
+			return rd_error_set(err, -ESTALE, "'%s' was set since; --force puts the old value back all the same",
+			                    e->effect->path);
+		if (!rd_effect_is_file(e->effect) || !e->is_first)
 			continue;
 		r = rd_edit_capture(tx->sysroot, e->effect->path, &now, err);
 		if (r < 0)
 			return r;
 		ours = is_ours(tx, e->effect->path, &now);
+		kept = has_owner_and_mode(&now, &e->before);
 		rd_image_release(&now);
 		if (!ours)
 			return rd_error_set(err, -ESTALE, "'%s' was edited since; --force puts the old one back all the same",
 			                    e->effect->path);
+		if (!kept)
+			return rd_error_set(
+				err, -ESTALE,
+				"owner or mode of '%s' was changed since; --force puts the old one back all the same",
+				e->effect->path);
 	}
 	return 0;
 }

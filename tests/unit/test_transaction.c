@@ -194,6 +194,28 @@ static void a_file_edited_since_is_not_undone_unless_forced(void **state)
 	rd_transaction_close(tx);
 }
 
+static void a_value_set_since_is_left_alone(void **state)
+{
+	struct world *w = *state;
+	struct rd_plan *plan;
+	struct rd_transaction *tx = NULL;
+	struct rd_error err = RD_ERROR_INIT;
+	rd_auto_free char *text = NULL;
+
+	write_file(w, "/proc/sys/kernel/numa_balancing", "1\n");
+	plan = plan_of(w, "sysctl.set", (const char *const[]){ "name", "kernel.numa_balancing", "value", "0", NULL });
+	assert_int_equal(rd_transaction_begin(w->state, plan, w->sr, &tx, &err), 0);
+	assert_int_equal(rd_plan_apply(tx, w->sr, NULL, &err), 0);
+	write_file(w, "/proc/sys/kernel/numa_balancing", "2\n");
+	assert_int_equal(rd_transaction_undo(tx, w->sr, false, NULL, &err), -ESTALE);
+	assert_non_null(strstr(err.message, "'/proc/sys/kernel/numa_balancing' was set since"));
+	rd_error_clear(&err);
+	assert_int_equal(rd_transaction_undo(tx, w->sr, true, NULL, &err), 0);
+	assert_int_equal(rd_sysroot_read(w->sr, &text, "/proc/sys/kernel/numa_balancing"), 0);
+	assert_string_equal(text, "1\n");
+	rd_transaction_close(tx);
+}
+
 static void a_link_in_the_way_is_refused(void **state)
 {
 	struct world *w = *state;
@@ -512,6 +534,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_is_not_as_planned_is_refused_before_anything_changes, set_up,
 		                                tear_down),
 		cmocka_unit_test_setup_teardown(a_file_edited_since_is_not_undone_unless_forced, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_value_set_since_is_left_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_link_in_the_way_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_one_at_a_time_changes_the_host, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lowered_again_an_applied_step_has_nothing_to_do, set_up, tear_down),

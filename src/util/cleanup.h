@@ -32,7 +32,8 @@ static inline void rd_cleanup_fclose(FILE *const *f)
 		fclose(*f);
 }
 
-#define rd_auto(release) __attribute__((cleanup(release)))
+/* unused: clang wants to be told that a value may be held for its release alone. */
+#define rd_auto(release) __attribute__((cleanup(release), unused))
 #define rd_auto_free rd_auto(rd_cleanup_free)
 #define rd_auto_close rd_auto(rd_cleanup_close)
 #define rd_auto_fclose rd_auto(rd_cleanup_fclose)

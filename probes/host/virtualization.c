@@ -1,6 +1,8 @@
 /* Is this a virtual machine, whose, and is it the Windows Subsystem for Linux? */
 
+#include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -57,35 +59,56 @@ static const struct cloud {
 	{ "product_name", "TensorWave*", "tensorwave" },
 };
 
-static char *dmi_line(struct rd_sysroot *sr, const char *field)
+/* The strings that were read so far: the tables ask for the same few over and over. */
+struct strings {
+	struct rd_sysroot *sr;
+	struct {
+		const char *field;
+		char *line;
+	} v[8];
+	size_t n;
+};
+
+static void strings_clear(struct strings *strings)
+{
+	for (size_t i = 0; i < strings->n; i++)
+		free(strings->v[i].line);
+}
+
+static const char *dmi_line(struct strings *strings, const char *field)
 {
 	char *line = NULL;
 
-	if (rd_sysroot_readf_line(sr, &line, "%s/%s", dmi, field) < 0)
-		return rd_xstrdup("");
-	return line;
+	for (size_t i = 0; i < strings->n; i++)
+		if (rd_streq(strings->v[i].field, field))
+			return strings->v[i].line;
+	assert(strings->n < RD_ARRAY_SIZE(strings->v));
+	if (rd_sysroot_readf_line(strings->sr, &line, "%s/%s", dmi, field) < 0)
+		line = rd_xstrdup("");
+	strings->v[strings->n].field = field;
+	strings->v[strings->n].line = line;
+	return strings->v[strings->n++].line;
 }
 
-static bool dmi_is(struct rd_sysroot *sr, const char *field, const char *pattern)
+static bool dmi_is(struct strings *strings, const char *field, const char *pattern)
 {
-	rd_auto_free char *line = dmi_line(sr, field);
+	const char *line = dmi_line(strings, field);
 
 	return *line && rd_str_glob(pattern, line);
 }
 
-static void set_cloud(struct rd_probe_ctx *ctx)
+static void set_cloud(struct rd_probe_ctx *ctx, struct strings *strings)
 {
-	rd_auto_free char *product = NULL;
 	rd_auto_free char *source = NULL;
 	int r;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(clouds); i++) {
-		if (!dmi_is(ctx->sysroot, clouds[i].field, clouds[i].pattern))
+		if (!dmi_is(strings, clouds[i].field, clouds[i].pattern))
 			continue;
 		source = rd_xasprintf("%s/%s", dmi, clouds[i].field);
-		product = dmi_line(ctx->sysroot, "product_name");
 		rd_fact_set_str(ctx->facts, "host.cloud.vendor", clouds[i].vendor, source);
-		rd_fact_set_str(ctx->facts, "host.cloud.product", product, "/sys/class/dmi/id/product_name");
+		rd_fact_set_str(ctx->facts, "host.cloud.product", dmi_line(strings, "product_name"),
+		                "/sys/class/dmi/id/product_name");
 		return;
 	}
 	r = rd_sysroot_exists(ctx->sysroot, dmi);
@@ -126,7 +149,7 @@ static const char *by_clock(struct rd_sysroot *sr)
 	return strstr(clocks, "xen") ? "xen" : "other";
 }
 
-static void set_virtualization(struct rd_probe_ctx *ctx, bool wsl2)
+static void set_virtualization(struct rd_probe_ctx *ctx, struct strings *strings, bool wsl2)
 {
 	static const char cpuinfo[] = "/proc/cpuinfo";
 	int flag = has_hypervisor_flag(ctx->sysroot);
@@ -138,8 +161,7 @@ static void set_virtualization(struct rd_probe_ctx *ctx, bool wsl2)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(makers); i++) {
 		rd_auto_free char *source = NULL;
 
-		if (!dmi_is(ctx->sysroot, makers[i].field, makers[i].pattern) ||
-		    !dmi_is(ctx->sysroot, "product_name", makers[i].product))
+		if (!dmi_is(strings, makers[i].field, makers[i].pattern) || !dmi_is(strings, "product_name", makers[i].product))
 			continue;
 		/* EC2 and Google rent whole machines under the same vendor string. */
 		if (flag == 0 &&
@@ -212,6 +234,7 @@ static void set_wsl_runtime(struct rd_probe_ctx *ctx)
 
 static int run(struct rd_probe_ctx *ctx)
 {
+	rd_auto(strings_clear) struct strings strings = { .sr = ctx->sysroot };
 	static const char osrelease[] = "/proc/sys/kernel/osrelease";
 	int dxg = rd_sysroot_exists(ctx->sysroot, "/dev/dxg");
 	rd_auto_free char *release = NULL;
@@ -221,7 +244,7 @@ static int run(struct rd_probe_ctx *ctx)
 		rd_fact_set_unknown(ctx->facts, "host.dxg", dxg, "/dev/dxg");
 	else
 		rd_fact_set_bool(ctx->facts, "host.dxg", dxg, "/dev/dxg");
-	set_cloud(ctx);
+	set_cloud(ctx, &strings);
 	r = rd_sysroot_read_line(ctx->sysroot, &release, osrelease);
 	if (r < 0) {
 		const struct rd_uname *name;
@@ -241,7 +264,7 @@ static int run(struct rd_probe_ctx *ctx)
 		set_wsl_runtime(ctx);
 	else if (r < 0)
 		rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, osrelease);
-	set_virtualization(ctx, version == 2);
+	set_virtualization(ctx, &strings, version == 2);
 	return 0;
 }
 

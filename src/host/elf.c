@@ -42,7 +42,11 @@ static int read_table(const struct rd_reader *r, void *ret, size_t count, size_t
 	return translate(ret, raw, count * size, type);
 }
 
-static int read_segments(struct rd_elf *elf, const Elf64_Ehdr *header, struct rd_error *err)
+/* The program headers most often follow the header: they are read with it. */
+#define HEAD_BYTES 640
+
+static int read_segments(struct rd_elf *elf, const Elf64_Ehdr *header, unsigned char *head, size_t head_len,
+                         struct rd_error *err)
 {
 	rd_auto_free Elf64_Phdr *table = NULL;
 	size_t n = header->e_phnum;
@@ -55,7 +59,10 @@ static int read_segments(struct rd_elf *elf, const Elf64_Ehdr *header, struct rd
 	if (header->e_phentsize != sizeof(*table))
 		return rd_error_set(err, -EINVAL, "program headers of %u bytes", header->e_phentsize);
 	table = rd_xcalloc(n, sizeof(*table));
-	r = read_table(&elf->reader, table, n, sizeof(*table), header->e_phoff, ELF_T_PHDR);
+	if (rd_inside(header->e_phoff, n * sizeof(*table), head_len))
+		r = translate(table, head + header->e_phoff, n * sizeof(*table), ELF_T_PHDR);
+	else
+		r = read_table(&elf->reader, table, n, sizeof(*table), header->e_phoff, ELF_T_PHDR);
 	if (r < 0)
 		return rd_error_set(err, r == -ENODATA ? -EINVAL : r, "program headers reach past the end of the file");
 	elf->segments = rd_xcalloc(n, sizeof(*elf->segments));
@@ -85,7 +92,7 @@ static void note_identification(struct rd_elf *elf, const unsigned char *raw)
 
 static int read_header(struct rd_elf *elf, struct rd_error *err)
 {
-	unsigned char raw[sizeof(Elf64_Ehdr)];
+	unsigned char raw[HEAD_BYTES];
 	Elf64_Ehdr header;
 	ssize_t n;
 
@@ -99,14 +106,14 @@ static int read_header(struct rd_elf *elf, struct rd_error *err)
 	note_identification(elf, raw);
 	if (!elf->complete)
 		return 0;
-	if (n < (ssize_t)sizeof(raw) || translate(&header, raw, sizeof(raw), ELF_T_EHDR) < 0)
+	if (n < (ssize_t)sizeof(header) || translate(&header, raw, sizeof(header), ELF_T_EHDR) < 0)
 		return rd_error_set(err, -EINVAL, "file too short");
 	elf->flags = header.e_flags;
 	elf->sections_count = header.e_shnum;
 	elf->section_names = header.e_shstrndx;
 	if (header.e_shentsize == sizeof(Elf64_Shdr))
 		elf->sections_offset = header.e_shoff;
-	return read_segments(elf, &header, err);
+	return read_segments(elf, &header, raw, (size_t)n, err);
 }
 
 int rd_elf_open(const struct rd_reader *reader, struct rd_elf **ret, struct rd_error *err)

@@ -4,18 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 
 struct cJSON;
 struct rd_error;
 struct rd_schema;
-
-/* A document that was read by rd_json_read_builtin. */
-struct rd_json {
-	struct cJSON *root; /* never for cJSON_Delete */
-	struct rd_json_block *blocks;
-	char *text;
-};
 
 /* One JSON file that counts: not replaced and not masked. */
 struct rd_knowledge_file {
@@ -67,9 +61,3 @@ int rd_knowledge_connect(struct rd_knowledge *k, struct rd_error *err);
  * Parse strictly: errors name @origin, line and column; duplicate keys are errors, with their JSON pointer.
  */
 struct cJSON *rd_json_parse(const char *text, const char *origin, struct rd_error *err);
-
-/* For what was built in. False, and nothing to clear, where it has something that only cJSON can read, or refuse. */
-bool rd_json_read_builtin(const char *text, struct rd_json *ret);
-void rd_json_clear(struct rd_json *doc);
-/* All but the text, in which the strings of the values are. Returns NULL. */
-struct cJSON *rd_json_drop_values(struct rd_json *doc);

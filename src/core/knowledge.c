@@ -252,7 +252,7 @@ static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, 
 	const cJSON *records, *child;
 	size_t index = 0;
 
-	if (is_trusted(k, file) && rd_json_read_builtin(file->text, &file->builtin))
+	if (is_trusted(k, file) && rd_json_read_quickly(file->text, &file->builtin))
 		file->json = file->builtin.root;
 	else
 		file->json = rd_json_parse(file->text, origin, err);
@@ -482,7 +482,7 @@ static const cJSON *get_json(const struct rd_knowledge *k, const char *kind, con
 
 	if (!file || is_masked(file))
 		return NULL;
-	if (!file->json && !file->origin && rd_json_read_builtin(file->text, &file->builtin))
+	if (!file->json && !file->origin && rd_json_read_quickly(file->text, &file->builtin))
 		file->json = file->builtin.root;
 	if (!file->json)
 		file->json = cJSON_Parse(file->text);

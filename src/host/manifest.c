@@ -7,6 +7,7 @@
 
 #include "manifest.h"
 #include "rocm-doctor/error.h"
+#include "rocm-doctor/json.h"
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
@@ -582,6 +583,7 @@ int rd_manifest_parse(const char *text, size_t len, const char *name, struct rd_
 {
 	struct parse p = { .name = name, .err = err };
 	const char *reason, *end = NULL;
+	struct rd_json quick = { 0 };
 	struct rd_manifest *m;
 	cJSON *root;
 	int r;
@@ -589,12 +591,15 @@ int rd_manifest_parse(const char *text, size_t len, const char *name, struct rd_
 	reason = judge_text(text, len);
 	if (reason)
 		return refuse(&p, NULL, reason);
-	root = cJSON_ParseWithLengthOpts(text, len + 1, &end, true);
+	root = rd_json_read_quickly(text, &quick) ? quick.root : cJSON_ParseWithLengthOpts(text, len + 1, &end, true);
 	if (!root)
 		return refuse_syntax(&p, text, end);
 	m = rd_xcalloc(1, sizeof(*m));
 	r = take_all(&p, root, m);
-	cJSON_Delete(root);
+	if (quick.root)
+		rd_json_clear(&quick);
+	else
+		cJSON_Delete(root);
 	if (r < 0) {
 		rd_manifest_free(m);
 		return r;

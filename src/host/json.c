@@ -1,14 +1,10 @@
-/*
- * A quick reader of the JSON that was built in, whose every byte was checked when it was built: one block of memory for many
- * values, strings where they stand. Whatever it does not know it leaves to cJSON.
- */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
-#include "knowledge-internal.h"
+#include "rocm-doctor/json.h"
 #include "util/xalloc.h"
 
 #define BLOCK_VALUES 511
@@ -139,7 +135,8 @@ static cJSON *read_word(struct reader *r)
 	if (*r->at != '-' && !(*r->at >= '0' && *r->at <= '9'))
 		return NULL;
 	number = strtod(r->at, &end);
-	if (end == r->at || !(number > -1e18 && number < 1e18))
+	/* strtod knows more than JSON has: "0x1f", "-inf". */
+	if (end == r->at || end != r->at + strspn(r->at, "0123456789+-.eE") || !(number > -1e18 && number < 1e18))
 		return NULL;
 	r->at = end;
 	value = new_value(r, cJSON_Number);
@@ -175,7 +172,7 @@ static cJSON *read_value(struct reader *r)
 	return value;
 }
 
-bool rd_json_read_builtin(const char *text, struct rd_json *ret)
+bool rd_json_read_quickly(const char *text, struct rd_json *ret)
 {
 	struct reader r = { .doc = ret };
 

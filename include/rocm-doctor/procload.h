@@ -32,7 +32,7 @@ struct rd_proc_library {
 	size_t object;    /* of the loader; RD_PROCLOAD_NONE: not in the simulation */
 	enum rd_proc_verdict verdict;
 	bool run_time; /* no other library needs it: the program opened it itself, by a way that is not known */
-	bool certain;  /* what a new start gets depends on the program and its environment alone, on no order of opening */
+	bool certain; /* what a new start gets depends on the program and its environment alone: nothing on the way is opened */
 };
 
 struct rd_procload {

@@ -26,7 +26,7 @@ struct work {
 	struct facts *facts; /* one for each mapping */
 	char **real;         /* one for each object: its path without links, NULL where there is none */
 	bool *matched;
-	size_t certain; /* objects before this one are a matter of program and environment alone */
+	size_t begun; /* objects from this one on are plug-ins and what they need */
 };
 
 static const char *base_of(const char *path)
@@ -173,7 +173,7 @@ static int simulate(struct work *w)
 	if (r < 0) {
 		w->p->why = rd_xstrdup(err.message ? err.message : rd_strerror(r));
 	} else {
-		w->certain = rd_loader_objects(w->p->loader);
+		w->begun = rd_loader_objects(w->p->loader);
 		open_plugins(w);
 	}
 	rd_error_clear(&err);
@@ -219,36 +219,10 @@ static bool same_stem(const struct work *w, size_t i, size_t object)
 	return n && strncmp(a, b, n) == 0 && (!b[n] || b[n] == '.');
 }
 
-static void add(struct work *w, size_t mapped, size_t object, enum rd_proc_verdict verdict)
-{
-	const struct rd_load_object *o = object == RD_PROCLOAD_NONE ? NULL : object_at(w, object);
-	struct rd_procload *p = w->p;
-	struct rd_proc_library *l;
-
-	RD_GROW(p->v, p->n, p->allocated);
-	l = &p->v[p->n++];
-	*l = (struct rd_proc_library){ .mapped = mapped, .object = object, .verdict = verdict };
-	l->name = o ? base_of(o->elf->soname ? o->elf->soname : o->path) : base_of(p->mapped.v[mapped].path);
-	l->certain = o && object < w->certain;
-	if (mapped != RD_PROCLOAD_NONE)
-		l->run_time = w->facts[mapped].root && !l->certain;
-}
-
-static void match(struct work *w, bool (*fits)(const struct work *, size_t, size_t), enum rd_proc_verdict verdict)
-{
-	for (size_t k = 0; k < rd_loader_objects(w->p->loader); k++) {
-		for (size_t i = 0; i < w->p->mapped.n && !w->matched[k]; i++) {
-			bool old = w->p->mapped.v[i].replaced == 1;
-
-			if (!w->facts[i].library || w->facts[i].taken || !fits(w, i, k))
-				continue;
-			w->facts[i].taken = w->matched[k] = true;
-			add(w, i, k, old ? RD_PROC_OLD_COPY : verdict);
-		}
-	}
-}
-
-/* What a library opens only when it comes to need it is not missed. */
+/*
+ * By the needs of the program alone: nothing of it is opened at run time. What is, is not missed before it is needed, and which
+ * of several copies it gets can hang on the order.
+ */
 static bool is_expected(const struct work *w, size_t object)
 {
 	const struct rd_loader *l = w->p->loader;
@@ -263,6 +237,35 @@ static bool is_expected(const struct work *w, size_t object)
 		object = rd_loader_need(l, need)->from;
 	}
 	return object == 0;
+}
+
+static void add(struct work *w, size_t mapped, size_t object, enum rd_proc_verdict verdict)
+{
+	const struct rd_load_object *o = object == RD_PROCLOAD_NONE ? NULL : object_at(w, object);
+	struct rd_procload *p = w->p;
+	struct rd_proc_library *l;
+
+	RD_GROW(p->v, p->n, p->allocated);
+	l = &p->v[p->n++];
+	*l = (struct rd_proc_library){ .mapped = mapped, .object = object, .verdict = verdict };
+	l->name = o ? base_of(o->elf->soname ? o->elf->soname : o->path) : base_of(p->mapped.v[mapped].path);
+	l->certain = o && is_expected(w, object);
+	if (mapped != RD_PROCLOAD_NONE)
+		l->run_time = w->facts[mapped].root && (!o || object >= w->begun);
+}
+
+static void match(struct work *w, bool (*fits)(const struct work *, size_t, size_t), enum rd_proc_verdict verdict)
+{
+	for (size_t k = 0; k < rd_loader_objects(w->p->loader); k++) {
+		for (size_t i = 0; i < w->p->mapped.n && !w->matched[k]; i++) {
+			bool old = w->p->mapped.v[i].replaced == 1;
+
+			if (!w->facts[i].library || w->facts[i].taken || !fits(w, i, k))
+				continue;
+			w->facts[i].taken = w->matched[k] = true;
+			add(w, i, k, old ? RD_PROC_OLD_COPY : verdict);
+		}
+	}
 }
 
 static void compare(struct work *w)

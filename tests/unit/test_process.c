@@ -349,14 +349,15 @@ static const struct rd_mapped *find(const struct rd_mappings *m, const char *end
 static void a_file_that_was_replaced_or_removed_is_an_old_copy(void **state)
 {
 	static const char *const names[] = { "libkept.so", "libreplaced.so", "libremoved.so", "libmoved.so", NULL };
-	rd_auto_free char *kept = put("libkept.so", "1"), *replaced = put("libreplaced.so", "1"),
-			  *removed = put("libremoved.so", "1"), *moved = put("libmoved.so", "1"), *new = put("new", "2"),
-			  *to = rd_xasprintf("%s/libback.so", folder);
+	rd_auto_free char *replaced = put("libreplaced.so", "1"), *removed = put("libremoved.so", "1"),
+			  *moved = put("libmoved.so", "1"), *new = put("new", "2"), *to = rd_xasprintf("%s/libback.so", folder);
 	struct rd_mappings m = { .v = NULL };
 	struct rd_sysroot *sr = NULL;
-	pid_t pid = start_mapping(NULL, folder, names);
+	pid_t pid;
 
 	(void)state;
+	free(put("libkept.so", "1"));
+	pid = start_mapping(NULL, folder, names);
 	assert_int_equal(rename(new, replaced), 0);
 	assert_int_equal(unlink(removed), 0);
 	assert_int_equal(rename(moved, to), 0);
@@ -377,12 +378,15 @@ static void a_file_that_was_replaced_or_removed_is_an_old_copy(void **state)
 static void names_that_look_like_the_kernels_words_are_names(void **state)
 {
 	static const char *const names[] = { "liba.so (deleted)", "lib\nb.so", "libc\\012.so", "libgone.so (deleted)", NULL };
-	rd_auto_free char *a = put(names[0], "1"), *b = put(names[1], "1"), *c = put(names[2], "1"), *gone = put(names[3], "1");
+	rd_auto_free char *gone = put(names[3], "1");
 	struct rd_mappings m = { .v = NULL };
 	struct rd_sysroot *sr = NULL;
-	pid_t pid = start_mapping(NULL, folder, names);
+	pid_t pid;
 
 	(void)state;
+	for (int i = 0; i < 3; i++)
+		free(put(names[i], "1"));
+	pid = start_mapping(NULL, folder, names);
 	assert_int_equal(unlink(gone), 0);
 	assert_int_equal(rd_sysroot_open_process((unsigned)pid, &sr, NULL), 0);
 	assert_int_equal(rd_process_mapped(sr, &m), 0);
@@ -407,7 +411,7 @@ static int go_into_folder(void)
 static void paths_in_a_chroot_are_its_own(void **state)
 {
 	static const char *const names[] = { "libinside.so", NULL };
-	rd_auto_free char *inside = put("libinside.so", "1"), *gone = put("libother.so", "1"), *exe = NULL;
+	rd_auto_free char *exe = NULL;
 	struct rd_mappings m = { .v = NULL };
 	struct rd_sysroot *sr = NULL;
 	struct rd_procload p;
@@ -417,6 +421,7 @@ static void paths_in_a_chroot_are_its_own(void **state)
 	(void)state;
 	if (geteuid() != 0)
 		skip();
+	free(put("libinside.so", "1"));
 	pid = start_mapping(go_into_folder, "", names);
 	assert_int_equal(rd_sysroot_open_process((unsigned)pid, &sr, NULL), 0);
 	assert_int_equal(rd_process_mapped(sr, &m), 0);

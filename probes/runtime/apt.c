@@ -146,6 +146,35 @@ static bool is_for_one_system(const char *suite)
 	return false;
 }
 
+/*
+ * Does a release have packages for this system at all? Sources: AMD's pages on package managers (noble from ROCm 6.2 on), and
+ * what apt says of the folders of the driver (resolute from 31.50 on); ROCm of the older layout never came to resolute.
+ */
+static bool has_suite(const struct rd_repository *repo, const char *suite)
+{
+	bool is_driver = rd_streq(repo->product, "amdgpu");
+
+	if (*repo->system || !isdigit((unsigned char)*repo->release))
+		return true;
+	if (rd_streq(suite, "noble"))
+		return rd_version_compare(repo->release, "6.2", RD_VERSION_DOTTED) >= 0;
+	return !rd_streq(suite, "resolute") ||
+	       (is_driver && rd_version_compare(repo->release, "31.50", RD_VERSION_DOTTED) >= 0);
+}
+
+static void set_remedy(struct rd_fact *item, const struct rd_repository *repo, const char *want, const char *file)
+{
+	bool there = has_suite(repo, want);
+	rd_auto_free char *text =
+		there ? rd_xasprintf("edit %s: take %s (the release of this system) instead, then: sudo apt update", file, want)
+		      : rd_xasprintf(
+				"AMD has nothing of %s for %s: put a newer release in its place in %s, then: sudo apt update",
+				repo->release, want, file);
+
+	rd_fact_set_bool(item, "has_expected_suite", there, "the address");
+	rd_fact_set_str(item, "suite_remedy", text, "the address");
+}
+
 static void set_fit(struct rd_probe_ctx *ctx, struct rd_fact *item, const struct rd_repository *repo, const char *suite,
                     const char *source)
 {
@@ -156,6 +185,7 @@ static void set_fit(struct rd_probe_ctx *ctx, struct rd_fact *item, const struct
 		rd_fact_set_str(item, "expected_suite", want, "/etc/os-release");
 		rd_fact_set_bool(item, "wrong_suite", !rd_streq(have, want) && (*repo->system || is_for_one_system(suite)),
 		                 source);
+		set_remedy(item, repo, want, rd_fact_get_str(item, "file"));
 	}
 }
 
@@ -710,6 +740,10 @@ const struct rd_probe rd_probe_runtime_apt = {
 	                  RD_VERSION_ROCM },
 			{ "runtime.apt.sources[].expected_suite", RD_STR,
 	                  "suite (or folder) that AMD has for this system; \"\" for none", "/etc/os-release" },
+			{ "runtime.apt.sources[].has_expected_suite", RD_BOOL,
+	                  "AMD has packages of that release for this system", "the address" },
+			{ "runtime.apt.sources[].suite_remedy", RD_STR, "what to take in place of a source for another system",
+	                  "the address" },
 			{ "runtime.apt.sources[].wrong_suite", RD_BOOL, "a source of AMD for another system", SOURCES },
 			{ "runtime.apt.sources[].withdrawn", RD_BOOL, "AMD does not serve this address any more",
 	                  "the address" },

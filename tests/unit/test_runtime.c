@@ -73,6 +73,7 @@ static const struct rd_fact *named(const struct host *h, const char *list, const
 #define UBUNTU "Maintainer: Ubuntu Developers <ubuntu-devel-discuss@lists.ubuntu.com>\n"
 #define INSTALLED "Status: install ok installed\n"
 #define NOBLE "ID=ubuntu\nVERSION_ID=\"24.04\"\nVERSION_CODENAME=noble\nUBUNTU_CODENAME=noble\n"
+#define RESOLUTE "ID=ubuntu\nVERSION_ID=\"26.04\"\nVERSION_CODENAME=resolute\n"
 
 static void a_package_of_amd_tells_its_release_and_its_system(void **state)
 {
@@ -296,6 +297,7 @@ static void both_forms_of_apt_sources_are_read(void **state)
 	s = named(h, "runtime.apt.sources", "product", "amdrocm");
 	assert_string_equal(rd_fact_get_str(s, "key"), "missing");
 	assert_string_equal(rd_fact_get_str(s, "expected_suite"), "ubuntu2404");
+	assert_true(rd_fact_get_bool(s, "has_expected_suite"));
 	assert_true(rd_fact_get_bool(s, "wrong_suite"));
 	s = named(h, "runtime.apt.sources", "suite", "noble-updates");
 	assert_false(rd_fact_get_bool(s, "enabled"));
@@ -463,6 +465,35 @@ static void a_compiler_that_is_not_installed_leaves_no_dangling_link(void **stat
 	run(h, &rd_probe_runtime_roots);
 	assert_int_equal(count(h, "runtime.links"), 1);
 	assert_false(rd_fact_get_bool(h->facts, "runtime.links[0].dangling"));
+}
+
+/* Of a release that was made before the system there is no suite to take. */
+static void a_suite_is_only_proposed_where_the_release_has_it(void **state)
+{
+	static const struct {
+		const char *os, *path;
+		bool there;
+	} rows[] = {
+		{ NOBLE, "rocm/apt/6.4 jammy", true },           { NOBLE, "rocm/apt/6.1.2 jammy", false },
+		{ NOBLE, "rocm/apt/latest jammy", true },        { RESOLUTE, "amdgpu/30.30/ubuntu noble", false },
+		{ RESOLUTE, "amdgpu/31.50/ubuntu noble", true }, { RESOLUTE, "rocm/apt/7.2.4 noble", false },
+	};
+	struct host *h = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char line[128];
+
+		snprintf(line, sizeof(line), "deb [trusted=yes] https://repo.radeon.com/%s main\n", rows[i].path);
+		scratch_file(h->dir, "/etc/os-release", rows[i].os);
+		scratch_file(h->dir, "/etc/apt/sources.list.d/amd.list", line);
+		rd_fact_free(h->facts);
+		h->facts = rd_facts_new();
+		run(h, &rd_probe_runtime_apt);
+		assert_true(rd_fact_get_bool(h->facts, "runtime.apt.sources[0].wrong_suite"));
+		assert_int_equal(rd_fact_get_bool(h->facts, "runtime.apt.sources[0].has_expected_suite"), rows[i].there);
+		assert_non_null(strstr(str(h, "runtime.apt.sources[0].suite_remedy"),
+		                       rows[i].there ? "instead" : "AMD has nothing of "));
+	}
 }
 
 static void old_releases_had_one_suite_for_every_ubuntu(void **state)
@@ -746,6 +777,7 @@ int main(void)
 		T(secrets_are_never_kept),
 		T(a_stale_folder_is_one_of_a_rocm_that_is_gone),
 		T(a_compiler_that_is_not_installed_leaves_no_dangling_link),
+		T(a_suite_is_only_proposed_where_the_release_has_it),
 		T(old_releases_had_one_suite_for_every_ubuntu),
 		T(an_override_is_three_numbers_and_nothing_behind_them),
 		T(an_environment_that_was_not_captured_is_unknown),

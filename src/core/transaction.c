@@ -380,12 +380,20 @@ static int effect_from(const cJSON *json, struct rd_step *step)
 	return is_whole(&e) ? 0 : -EINVAL;
 }
 
+/* Members have names, which the items of an array have not. NULL for anything but an object. */
+static const cJSON *object_from(const cJSON *json, const char *key)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(json, key);
+
+	return cJSON_IsObject(value) ? value : NULL;
+}
+
 static void names_from(const cJSON *json, struct rd_step *step)
 {
 	const cJSON *child;
 
 	step->description = text_from(json, "description");
-	cJSON_ArrayForEach (child, cJSON_GetObjectItemCaseSensitive(json, "args")) {
+	cJSON_ArrayForEach (child, object_from(json, "args")) {
 		step->args = rd_xreallocarray(step->args, step->args_n + 1, sizeof(*step->args));
 		step->args[step->args_n++] =
 			(struct rd_step_arg){ rd_xstrdup(child->string),
@@ -526,7 +534,7 @@ static int read_meta(const char *text, struct rd_image *image)
 	image->gid = number_from(json, "gid");
 	image->len = number_from(json, "bytes");
 	image->mtime = (struct timespec){ .tv_sec = seconds, .tv_nsec = nanoseconds };
-	cJSON_ArrayForEach (x, cJSON_GetObjectItemCaseSensitive(json, "xattrs")) {
+	cJSON_ArrayForEach (x, object_from(json, "xattrs")) {
 		struct rd_image_xattr *xattr;
 
 		image->xattrs = rd_xreallocarray(image->xattrs, image->xattrs_n + 1, sizeof(*image->xattrs));

@@ -49,7 +49,8 @@ static void prepare(void)
 
 	if (*dir)
 		return;
-	snprintf(dir, sizeof(dir), "%s/rd-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	/* Where the one who runs it wants it, who removes it as well. */
+	snprintf(dir, sizeof(dir), "%.40s/rd-fuzz-XXXXXX", getenv("RD_FUZZ_DIR") ? getenv("RD_FUZZ_DIR") : "/tmp");
 	if (!mkdtemp(dir))
 		abort();
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)

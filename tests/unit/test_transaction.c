@@ -422,6 +422,12 @@ static void odd_numbers_in_a_plan_are_none(void **state)
 	      w->state, id);
 	assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), 0);
 	rd_transaction_close(tx);
+	/* Members without names. */
+	shell("cd %s/%s && sed -i -z 's/\"args\":[^}]*}/\"args\": [\"x\", 1]/' plan.json && sed -i -z "
+	      "'s/\"xattrs\":[^}]*}/\"xattrs\": [\"x\", 1]/' before/0.json && grep -q 'args\": .\"x' plan.json",
+	      w->state, id);
+	assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), 0);
+	rd_transaction_close(tx);
 	/* None of the steps that the log tells of. */
 	shell("cd %s/%s && sed -i 's/\"reboot_at\":.*,/\"reboot_at\": -7,/' plan.json", w->state, id);
 	assert_int_equal(rd_transaction_open(w->state, id, &tx, NULL), -EBADMSG);

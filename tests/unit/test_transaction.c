@@ -510,6 +510,43 @@ static void asked_to_end_it_rolls_back(void **state)
 	rd_transaction_close(tx);
 }
 
+static char *rendered(const struct rd_plan *plan, bool json)
+{
+	const struct rd_plan_view view = { .columns = 100 };
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	assert_int_equal(json ? rd_render_plan_json(plan, out) : rd_render_plan_text(plan, &view, out), 0);
+	fclose(out);
+	return text;
+}
+
+static void passwords_and_tokens_are_not_shown(void **state)
+{
+	static const char secret[] =
+		"# deb https://ann:hunter2@repo.example/x noble main\nexport HF_TOKEN=hunter2\nPATH=/bin\n";
+	struct world *w = *state;
+	struct rd_plan *plain = plan_by_hand(w, "/etc/plain", "deb https://repo.example/x noble main\n");
+	struct rd_plan *plan = plan_by_hand(w, "/etc/with-secret", secret);
+	rd_auto_free char *text = rendered(plan, false), *json = rendered(plan, true),
+			  *diff = rd_effect_diff(&plan->steps[0]->effects[0]);
+
+	assert_null(strstr(text, "hunter2"));
+	assert_null(strstr(json, "hunter2"));
+	assert_null(strstr(diff, "hunter2"));
+	assert_non_null(strstr(text, "https://***@repo.example/x"));
+	assert_non_null(strstr(json, "HF_TOKEN=***"));
+	assert_non_null(strstr(diff, "+PATH=/bin"));
+	assert_string_equal(rd_plan_secret(plan), "/etc/with-secret");
+	assert_null(rd_plan_secret(plain));
+	/* What is written has all of it. */
+	assert_string_equal(plan->steps[0]->effects[0].after, secret);
+	rd_plan_free(plan);
+	rd_plan_free(plain);
+}
+
 static void diffs_read_as_patch_wants_them(void **state)
 {
 	static const struct {
@@ -557,6 +594,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ids_lead_nowhere_else, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_another_did_before_the_lock_was_had_counts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(asked_to_end_it_rolls_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(passwords_and_tokens_are_not_shown, set_up, tear_down),
 		cmocka_unit_test(diffs_read_as_patch_wants_them),
 	};
 

@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* True where a sanitizer looks for memory that nobody gave back, and for what is read beside it. */
+/*
+ * True where a sanitizer looks for memory that nobody gave back, and for what is read beside it. For valgrind, which cannot be seen
+ * here, the build says so.
+ */
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#ifdef RD_SANITIZED
+#elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define RD_SANITIZED 1
 #else
 #define RD_SANITIZED 0

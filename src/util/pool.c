@@ -1,17 +1,43 @@
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "util/cleanup.h"
 #include "util/pool.h"
 #include "util/xalloc.h"
 
-#define BLOCK_MAX 65536
+#define BLOCK_MAX ((size_t)256 << 10)
+/* From here on a block is asked of the kernel with all its pages at once, which is cheaper than one by one. */
+#define MAPPED_MIN ((size_t)64 << 10)
 
 struct rd_pool_block {
 	struct rd_pool_block *next;
+	size_t mapped; /* bytes; 0: from the heap */
 	alignas(max_align_t) char bytes[];
 };
+
+static struct rd_pool_block *new_block(size_t size)
+{
+	struct rd_pool_block *block = MAP_FAILED;
+
+	if (!RD_SANITIZED && size >= MAPPED_MIN)
+		block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (block == MAP_FAILED) {
+		block = rd_xmalloc(size);
+		size = 0;
+	}
+	block->mapped = size;
+	return block;
+}
+
+static void free_block(struct rd_pool_block *block)
+{
+	if (block->mapped)
+		munmap(block, block->mapped);
+	else
+		free(block);
+}
 
 static void add_block(struct rd_pool *pool, size_t size)
 {
@@ -19,7 +45,7 @@ static void add_block(struct rd_pool *pool, size_t size)
 
 	if (!RD_SANITIZED && size < pool->next_size)
 		size = pool->next_size;
-	block = rd_xmalloc(sizeof(*block) + size);
+	block = new_block(sizeof(*block) + size);
 	block->next = pool->blocks;
 	pool->blocks = block;
 	pool->at = block->bytes;
@@ -71,7 +97,7 @@ void rd_pool_clear(struct rd_pool *pool)
 	while (pool->blocks) {
 		struct rd_pool_block *next = pool->blocks->next;
 
-		free(pool->blocks);
+		free_block(pool->blocks);
 		pool->blocks = next;
 	}
 	pool->at = NULL;

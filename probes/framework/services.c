@@ -371,6 +371,25 @@ static void publish_unit(struct rd_probe_ctx *ctx, const struct unit *u)
 	set_environment(ctx->sysroot, item, u);
 }
 
+/* A unit that is refused: its name alone tells what it serves. */
+static void publish_refused(struct rd_probe_ctx *ctx, const struct unit *u, int error)
+{
+	static const char *const unread[] = { "program", "user", "python_prefix", "environment", "ordered_after_driver" };
+	struct rd_fact *item;
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(engines); i++) {
+		if (!has_word(u->name, engines[i].word))
+			continue;
+		item = rd_fact_append(ctx->facts, "services", u->path);
+		rd_fact_set_str(item, "name", u->name, u->path);
+		rd_fact_set_str(item, "file", u->path, u->path);
+		rd_fact_set_str(item, "engine", engines[i].engine, u->path);
+		for (size_t j = 0; j < RD_ARRAY_SIZE(unread); j++)
+			rd_fact_set_unknown(item, unread[j], error, u->path);
+		return;
+	}
+}
+
 /* The folder of the administrator is read whole; of the distribution's hundreds only those with a fitting name. */
 static bool is_wanted(size_t dir, const char *name)
 {
@@ -392,7 +411,7 @@ static int look_at_units(struct rd_probe_ctx *ctx)
 
 		if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 			return r;
-		for (size_t j = 0; r >= 0 && j < names.n && seen.n < UNITS_MAX; j++) {
+		for (size_t j = 0; j < names.n && seen.n < UNITS_MAX; j++) {
 			struct unit u = { .name = NULL };
 			rd_auto_free char *text = NULL;
 
@@ -401,7 +420,10 @@ static int look_at_units(struct rd_probe_ctx *ctx)
 			rd_strv_push(&seen, names.v[j]);
 			u.name = rd_xstrdup(names.v[j]);
 			u.path = rd_xasprintf("%s/%s", unit_dirs[i], names.v[j]);
-			if (rd_sysroot_read(ctx->sysroot, &text, u.path) == 0) {
+			r = rd_sysroot_read(ctx->sysroot, &text, u.path);
+			if (r == -EACCES || r == -EPERM || r == -EIO)
+				publish_refused(ctx, &u, r);
+			if (r == 0) {
 				unit_parse(&u, text, u.path);
 				unit_drop_ins(&u, ctx->sysroot);
 				publish_unit(ctx, &u);

@@ -226,13 +226,31 @@ static int take_module(struct rd_probe_ctx *ctx, const char *name, const char *r
 	return r < 0 ? r : t.error;
 }
 
-/* Sources whose package is installed but that DKMS was never told of: half of an installation. */
-static void take_sources(struct rd_probe_ctx *ctx)
+static void set_all_unknown(struct rd_fact *facts, int r)
+{
+	static const char *const paths[] = { LIST, "kernel.amdgpu.dkms.version", "kernel.amdgpu.dkms.state",
+		                             "kernel.amdgpu.dkms.log", "kernel.amdgpu.dkms.error" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(paths); i++) {
+		if (r == 0)
+			rd_fact_set_unknown_why(facts, paths[i], KERNEL_NOT_THE_HOST, TREE);
+		else
+			rd_fact_set_unknown(facts, paths[i], r, TREE);
+	}
+}
+
+/* Sources whose package is installed but that DKMS was never told of: half of an installation. Without the folder
+ * of DKMS nothing says what it was told. */
+static void take_sources(struct rd_probe_ctx *ctx, bool tree)
 {
 	rd_auto_strv struct rd_strv found = RD_STRV_INIT;
 
 	if (rd_sysroot_glob(ctx->sysroot, &found, "/usr/src/amdgpu-*/dkms.conf") < 0)
 		return;
+	if (found.n && !tree) {
+		set_all_unknown(ctx->facts, -ENOENT);
+		return;
+	}
 	for (size_t i = 0; i < found.n; i++) {
 		const char *version = found.v[i] + strlen("/usr/src/amdgpu-");
 		rd_auto_free char *text = rd_xstrndup(version, strcspn(version, "/"));
@@ -291,23 +309,11 @@ static void choose(struct rd_fact *facts)
 	}
 }
 
-static void set_all_unknown(struct rd_fact *facts, int r)
-{
-	static const char *const paths[] = { LIST, "kernel.amdgpu.dkms.version", "kernel.amdgpu.dkms.state",
-		                             "kernel.amdgpu.dkms.log", "kernel.amdgpu.dkms.error" };
-
-	for (size_t i = 0; i < RD_ARRAY_SIZE(paths); i++) {
-		if (r == 0)
-			rd_fact_set_unknown_why(facts, paths[i], KERNEL_NOT_THE_HOST, TREE);
-		else
-			rd_fact_set_unknown(facts, paths[i], r, TREE);
-	}
-}
-
 static int run(struct rd_probe_ctx *ctx)
 {
 	rd_auto_strv struct rd_strv modules = RD_STRV_INIT;
 	rd_auto_free char *release = NULL;
+	bool tree;
 	int r;
 
 	if (kernel_in_container(ctx)) {
@@ -318,7 +324,8 @@ static int run(struct rd_probe_ctx *ctx)
 		release = rd_xstrdup("");
 	rd_fact_set_list(ctx->facts, LIST, TREE);
 	r = rd_sysroot_list(ctx->sysroot, &modules, TREE);
-	if (r == -ENOENT)
+	tree = r != -ENOENT;
+	if (!tree)
 		r = 0;
 	for (size_t i = 0; r >= 0 && i < modules.n; i++)
 		r = take_module(ctx, modules.v[i], release);
@@ -326,7 +333,7 @@ static int run(struct rd_probe_ctx *ctx)
 		set_all_unknown(ctx->facts, r);
 		return 0;
 	}
-	take_sources(ctx);
+	take_sources(ctx, tree);
 	choose(ctx->facts);
 	return 0;
 }

@@ -750,6 +750,22 @@ static void more_packages_than_anyone_installs_are_unknown(void **state)
 	host_free(&h);
 }
 
+static void a_unit_that_may_not_be_read_is_known_by_its_name(void **state)
+{
+	struct host h = host_new();
+
+	(void)state;
+	scratch_file(h.dir, "/etc/systemd/system/ollama.service", "[Service]\nExecStart=/usr/bin/ollama serve\n");
+	scratch_file(h.dir, "/etc/systemd/system/other.service", "[Service]\nExecStart=/usr/bin/ollama serve\n");
+	scratch_manifest(h.dir, "'unreadable': {'/etc/systemd/system/ollama.service': 'EACCES', "
+	                        "'/etc/systemd/system/other.service': 'EACCES'}");
+	look(&h);
+	assert_int_equal(rd_fact_count(rd_fact_get(h.facts, "services")), 1);
+	assert_string_equal(str(&h, "services[0].engine"), "ollama");
+	assert_true(rd_fact_is_unknown(h.facts, "services[0].environment"));
+	host_free(&h);
+}
+
 static void a_folder_that_may_not_be_read_makes_the_packages_unknown(void **state)
 {
 	struct host h = host_new();
@@ -795,6 +811,7 @@ int main(void)
 		cmocka_unit_test(a_server_older_than_the_driver_is_seen_by_clock_and_log),
 		cmocka_unit_test(loops_and_garbage_end_in_unknown_or_nothing),
 		cmocka_unit_test(more_packages_than_anyone_installs_are_unknown),
+		cmocka_unit_test(a_unit_that_may_not_be_read_is_known_by_its_name),
 		cmocka_unit_test(a_folder_that_may_not_be_read_makes_the_packages_unknown),
 	};
 

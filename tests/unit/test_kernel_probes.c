@@ -581,6 +581,11 @@ static void sources_that_dkms_was_not_told_of_are_seen(void **state)
 
 	scratch_file(host->dir, "usr/src/amdgpu-5.11.5.30-59/dkms.conf", "PACKAGE_NAME=amdgpu\n");
 	assert_int_equal(run(host, &rd_probe_kernel_dkms), 0);
+	assert_true(unknown(host, "kernel.amdgpu.dkms.state"));
+
+	scratch_dir(host->dir, "var/lib/dkms/");
+	forget(host);
+	assert_int_equal(run(host, &rd_probe_kernel_dkms), 0);
 	assert_string_equal(text(host, "kernel.amdgpu.dkms.state"), "source");
 	assert_string_equal(text(host, "kernel.amdgpu.dkms.version"), "5.11.5.30-59");
 }

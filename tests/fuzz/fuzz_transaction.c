@@ -4,6 +4,7 @@
  */
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static void make_folder(const char *name)
 
 static void prepare(void)
 {
-	static const char *const folders[] = { "state", "state/" ID, "state/" ID "/before", "root", "root/etc", "root/sys" };
+	static const char *const folders[] = { "state", "state/" ID, "state/" ID "/before" };
 
 	if (*dir)
 		return;
@@ -56,6 +57,26 @@ static void prepare(void)
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		make_folder(folders[i]);
 	put("outside", OUTSIDE, strlen(OUTSIDE));
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+/* The one before may have left anything there. */
+static void fresh_root(void)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/root", dir);
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	make_folder("root");
+	make_folder("root/etc");
+	make_folder("root/sys");
+	put("root/etc/x", "after\n", 6);
+	put("root/sys/value", "1\n", 2);
 }
 
 static void check_outside(void)
@@ -93,8 +114,7 @@ static void take_back(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	prepare();
-	put("root/etc/x", "after\n", 6);
-	put("root/sys/value", "1\n", 2);
+	fresh_root();
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		const uint8_t *end = size ? memchr(data, 0x1e, size) : NULL;
 		size_t n = end ? (size_t)(end - data) : size;

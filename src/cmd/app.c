@@ -184,9 +184,6 @@ int rd_app_probe(struct rd_app *app)
 void rd_app_release(struct rd_app *app)
 {
 	app->sysroot = rd_sysroot_free(app->sysroot);
-	/* The process ends and all memory with it. */
-	if (!RD_SANITIZED)
-		return;
 	app->facts = rd_fact_free(app->facts);
 	app->knowledge = rd_knowledge_free(app->knowledge);
 	rd_strv_clear(&app->pythons);

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /*
- * True where a sanitizer looks for memory that nobody gave back, and for what is read beside it. For valgrind, which cannot be seen
- * here, the build says so.
+ * True where a sanitizer looks for what is read or written beside a block. For valgrind, which cannot be seen here, the build says
+ * so.
  */
 #ifndef __has_feature
 #define __has_feature(x) 0

@@ -11,10 +11,10 @@ cd "$(dirname "$0")"
 
 apt_build="cmake ninja-build gcc libc6-dev pkg-config python3 libpci-dev libudev-dev libcjson-dev libelf-dev
 	libzstd-dev liblzma-dev zlib1g-dev libsqlite3-dev"
-apt_test="libcmocka-dev libkmod-dev binutils kmod zstd libc-bin"
+apt_test="libcmocka-dev libkmod-dev binutils kmod zstd libc-bin strace"
 dnf_build="cmake ninja-build gcc pkgconf-pkg-config python3 pciutils-devel systemd-devel cjson-devel
 	elfutils-libelf-devel libzstd-devel xz-devel zlib-devel sqlite-devel"
-dnf_test="libcmocka-devel kmod-devel binutils kmod zstd glibc"
+dnf_test="libcmocka-devel kmod-devel binutils kmod zstd glibc strace"
 
 as_root() {
 	if [ "$(id -u)" = 0 ]; then

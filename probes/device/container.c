@@ -122,9 +122,7 @@ static void describe(const struct rd_fact *facts, struct rd_strbuf *sb)
 	if (rd_streq(kind, "docker") || rd_streq(kind, "podman")) {
 		describe_docker(facts, &nodes, &gids, sb);
 	} else if (rd_streq(kind, "k8s")) {
-		rd_strbuf_add(
-			sb,
-			"resources.limits amd.com/gpu (AMD's device plugin), securityContext.supplementalGroups [");
+		rd_strbuf_add(sb, "resources.limits amd.com/gpu (AMD's device plugin), securityContext.supplementalGroups [");
 		join(sb, &gids, "gid of /dev/kfd on the node");
 		rd_strbuf_add(sb, "]");
 	} else if (rd_streq(kind, "lxc")) {
@@ -150,7 +148,8 @@ static int run(struct rd_probe_ctx *ctx)
 	describe(ctx->facts, &sb);
 	rd_fact_set_str(ctx->facts, "device.container_command", sb.buf, "host.container, device.nodes");
 	rd_fact_set_str(ctx->facts, "device.container_place",
-	                rd_streq(rd_fact_get_str(ctx->facts, "host.container"), "k8s") ? "in the pod's manifest" : "on the host",
+	                rd_streq(rd_fact_get_str(ctx->facts, "host.container"), "k8s") ? "in the pod's manifest"
+	                                                                               : "on the host",
 	                "host.container");
 	return 0;
 }

@@ -57,6 +57,13 @@ struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fa
 struct rd_report *rd_report_free(struct rd_report *report);
 void rd_report_add_requirement(struct rd_report *report, const char *expression, enum rd_tri result);
 
+/* True for a consequence none of whose causes was selected: nothing else in the report tells of it. */
+bool rd_report_lacks_cause(const struct rd_report *report, const struct rd_finding *f);
+/* The first layer that is blocked, NULL without one. */
+const char *rd_report_waiting_layer(const struct rd_report *report);
+/* How many requirements are false. */
+size_t rd_report_unmet(const struct rd_report *report);
+
 const char *rd_status_name(enum rd_status status);
 
 struct rd_text_options {

@@ -156,11 +156,10 @@ static bool may_wait(const struct rd_rule *rule)
 	return !rule->summary && rule->subject_kind != RD_SUBJECT_ENVIRONMENT && rule->subject_kind != RD_SUBJECT_ENGINE;
 }
 
+/* Findings that were not selected count as well: what waits for them is not healthy. */
 static void find_awaited(const struct rd_report *report, struct tally tallies[RD_LAYER_COUNT])
 {
-	for (size_t i = 0; i < report->findings_n; i++) {
-		const struct rd_finding *f = report->findings[i];
-
+	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(report->diagnosis, f));) {
 		for (size_t j = 0; j < report->clear_n && !f->gpus_n && f->severity == RD_ERROR; j++) {
 			const struct rd_rule *rule = report->clear[j];
 
@@ -270,8 +269,38 @@ static size_t count_findings(const struct rd_report *report, enum rd_severity se
 	return n;
 }
 
+bool rd_report_lacks_cause(const struct rd_report *report, const struct rd_finding *f)
+{
+	if (f->role != RD_CONSEQUENCE)
+		return false;
+	for (size_t i = 0; i < f->caused_by_n; i++)
+		for (size_t j = 0; j < report->findings_n; j++)
+			if (rd_streq(report->findings[j]->rule->id, f->caused_by[i]))
+				return false;
+	return true;
+}
+
+const char *rd_report_waiting_layer(const struct rd_report *report)
+{
+	for (unsigned i = 0; i < RD_LAYER_COUNT; i++)
+		if (report->layers[i].status == RD_STATUS_BLOCKED)
+			return rd_layer_name((enum rd_layer)i);
+	return NULL;
+}
+
+size_t rd_report_unmet(const struct rd_report *report)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->requirements_n; i++)
+		n += report->requirements[i].result == RD_FALSE;
+	return n;
+}
+
 static char *summary_line(const struct rd_report *report)
 {
+	const char *waiting = rd_report_waiting_layer(report);
+	size_t unmet = rd_report_unmet(report);
 	const struct rd_finding *first = report->findings_n ? report->findings[0] : NULL;
 	size_t errors = count_findings(report, RD_ERROR), warnings = count_findings(report, RD_WARNING);
 
@@ -280,11 +309,19 @@ static char *summary_line(const struct rd_report *report)
 		                    errors == 2 ? "" : "s");
 	if (first && first->role == RD_ROOT_CAUSE)
 		return rd_xasprintf("%s: %s", first->rule->id, first->title);
+	for (size_t i = 0; i < report->findings_n; i++)
+		if (rd_report_lacks_cause(report, report->findings[i]))
+			return rd_xasprintf("%s: %s (follows from what was not selected)", report->findings[i]->rule->id,
+			                    report->findings[i]->title);
 	if (report->status == RD_STATUS_UNKNOWN)
 		return rd_xstrdup("nothing wrong was found, but not every layer could be examined");
 	if (warnings)
 		return rd_xasprintf("nothing is broken; %zu warning%s", warnings, warnings == 1 ? "" : "s");
-	return rd_xasprintf("nothing is wrong in %zu checks", report->checked);
+	if (waiting)
+		return rd_xasprintf("nothing wrong was found, but %s waits for what was not selected", waiting);
+	if (unmet)
+		return rd_xasprintf("nothing is broken, but %zu requirement%s not met", unmet, unmet == 1 ? " is" : "s are");
+	return rd_xasprintf("nothing is wrong in %zu check%s", report->checked, report->checked == 1 ? "" : "s");
 }
 
 struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fact *facts, const struct rd_diagnosis *d,
@@ -316,6 +353,8 @@ void rd_report_add_requirement(struct rd_report *report, const char *expression,
 	report->requirements =
 		rd_xreallocarray(report->requirements, report->requirements_n + 1, sizeof(*report->requirements));
 	report->requirements[report->requirements_n++] = (struct rd_requirement){ rd_xstrdup(expression), result };
+	free(report->summary);
+	report->summary = summary_line(report);
 }
 
 struct rd_report *rd_report_free(struct rd_report *report)

@@ -330,13 +330,18 @@ static void show_finding(const struct screen *s, const struct rd_report *report,
 		wrap(s, PLAIN, f->detail, 4);
 	}
 	show_all_evidence(s, f);
-	show_next(s, f);
-	show_fix(s, report, f);
+	/* Of a consequence only the cause is to be mended. */
+	if (f->role == RD_CONSEQUENCE) {
+		show_list(s, "cause", f->caused_by, f->caused_by_n);
+	} else {
+		show_next(s, f);
+		show_fix(s, report, f);
+	}
 	if (f->unchecked_causes_n)
 		show_list(s, "maybe", f->unchecked_causes, f->unchecked_causes_n);
 	for (size_t i = 0; s->options->verbosity > 0 && f->rule->references[i]; i++)
 		show_list(s, i ? "" : "see", &f->rule->references[i], 1);
-	if (f->role == RD_ROOT_CAUSE)
+	if (f->role != RD_INDEPENDENT)
 		show_consequences(s, report, f);
 }
 
@@ -398,6 +403,33 @@ static void show_warnings(const struct screen *s, const struct rd_report *report
 		any = true;
 		show_finding(s, report, f);
 	}
+}
+
+/* Selected, while what they follow from was not. */
+static void show_orphans(const struct screen *s, const struct rd_report *report)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < report->findings_n; i++) {
+		const struct rd_finding *f = report->findings[i];
+
+		if (!rd_report_lacks_cause(report, f) || is_told(report, i))
+			continue;
+		putc('\n', s->out);
+		if (!any)
+			show_heading(s, "Follows from what was not selected");
+		any = true;
+		show_finding(s, report, f);
+	}
+}
+
+static size_t count_orphans(const struct rd_report *report)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->findings_n; i++)
+		n += rd_report_lacks_cause(report, report->findings[i]) && !is_told(report, i);
+	return n;
 }
 
 /* What is worth knowing and is no fault: one line each. */
@@ -483,8 +515,9 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void verdict_of_roots(struct rd_strbuf *sb, const struct rd_report *report, size_t roots, size_t warnings)
+static void verdict_of_roots(struct rd_strbuf *sb, const struct rd_report *report)
 {
+	size_t roots = count_role(report, RD_ROOT_CAUSE, RD_INFO), warnings = count_role(report, RD_INDEPENDENT, RD_WARNING);
 	size_t follow = count_role(report, RD_CONSEQUENCE, RD_INFO);
 
 	rd_strbuf_addf(sb, "%zu root cause%s", roots, plural(roots));
@@ -499,27 +532,44 @@ static void verdict_of_roots(struct rd_strbuf *sb, const struct rd_report *repor
 	rd_strbuf_addc(sb, '.');
 }
 
+static void verdict_without_roots(struct rd_strbuf *sb, const struct rd_report *report)
+{
+	size_t warnings = count_role(report, RD_INDEPENDENT, RD_WARNING), orphans = count_orphans(report);
+	const char *waiting = rd_report_waiting_layer(report), *verb = "Checked";
+
+	if (orphans) {
+		rd_strbuf_addf(sb, "%zu finding%s follow%s from what was not selected.", orphans, plural(orphans),
+		               orphans == 1 ? "s" : "");
+	} else if (warnings) {
+		rd_strbuf_addf(sb, "Nothing is broken; %zu warning%s.", warnings, plural(warnings));
+	} else if (report->status == RD_STATUS_UNKNOWN) {
+		rd_strbuf_add(sb, "Nothing wrong was found, but not every layer could be examined.");
+		verb = "Tried";
+	} else if (waiting) {
+		rd_strbuf_addf(sb, "Nothing wrong was found, but %s waits for what was not selected.", waiting);
+	} else {
+		rd_strbuf_addf(sb, "Nothing is %s.", rd_report_unmet(report) ? "broken" : "wrong");
+	}
+	rd_strbuf_addf(sb, " %s %zu thing%s.", verb, report->checked, plural(report->checked));
+}
+
 static void show_verdict(const struct screen *s, const struct rd_report *report)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
-	size_t roots = count_role(report, RD_ROOT_CAUSE, RD_INFO);
-	size_t warnings = count_role(report, RD_INDEPENDENT, RD_WARNING);
+	size_t notes = count_role(report, RD_INDEPENDENT, RD_INFO) - count_role(report, RD_INDEPENDENT, RD_WARNING);
+	size_t unmet = rd_report_unmet(report);
 
-	if (roots)
-		verdict_of_roots(&sb, report, roots, warnings);
-	else if (warnings)
-		rd_strbuf_addf(&sb, "Nothing is broken; %zu warning%s. Checked %zu things.", warnings, plural(warnings),
-		               report->checked);
-	else if (report->status == RD_STATUS_UNKNOWN)
-		rd_strbuf_addf(&sb, "Nothing wrong was found, but not every layer could be examined. Tried %zu things.",
-		               report->checked);
+	if (count_role(report, RD_ROOT_CAUSE, RD_INFO))
+		verdict_of_roots(&sb, report);
 	else
-		rd_strbuf_addf(&sb, "Nothing is wrong. Checked %zu things.", report->checked);
+		verdict_without_roots(&sb, report);
+	if (unmet)
+		rd_strbuf_addf(&sb, " %zu requirement%s not met.", unmet, unmet == 1 ? " is" : "s are");
 	if (report->unknown_n && s->options->verbosity < 1)
 		rd_strbuf_addf(&sb, " %zu fact%s could not be read%s (-v lists %s).", report->unknown_n,
 		               plural(report->unknown_n), permission_would_help(report) ? " without root" : "",
 		               report->unknown_n == 1 ? "it" : "them");
-	if (count_role(report, RD_INDEPENDENT, RD_INFO) > warnings && s->options->verbosity < 1)
+	if (notes && s->options->verbosity < 1)
 		rd_strbuf_add(&sb, " -v explains the notes.");
 	if (s->options->exit_status)
 		rd_strbuf_addf(&sb, " Exit status %d.", s->options->exit_status);
@@ -533,7 +583,7 @@ static void show_quietly(const struct screen *s, const struct rd_report *report)
 	for (size_t i = 0; i < report->findings_n; i++) {
 		const struct rd_finding *f = report->findings[i];
 
-		if (f->role == RD_CONSEQUENCE || f->severity == RD_INFO)
+		if ((f->role == RD_CONSEQUENCE && !rd_report_lacks_cause(report, f)) || f->severity == RD_INFO)
 			continue;
 		put(s, f->severity == RD_ERROR ? RED : YELLOW, rd_severity_name(f->severity));
 		fprintf(s->out, "  %s  ", f->rule->id);
@@ -562,6 +612,7 @@ static void show_whole(const struct screen *s, const struct rd_report *report)
 	putc('\n', s->out);
 	show_layers(s, report);
 	show_roots(s, report);
+	show_orphans(s, report);
 	show_warnings(s, report);
 	show_notes(s, report);
 	show_requirements(s, report);

@@ -87,6 +87,7 @@ int rd_app_load_knowledge(struct rd_app *app)
 		return status;
 	if ((app->strict ? rd_knowledge_load_strictly : rd_knowledge_load)(&dirs, &app->knowledge, &err) >= 0)
 		return 0;
+	app->faulty_rules = true;
 	rd_app_fail(app, 0, "%s", err.message);
 	rd_error_clear(&err);
 	return RD_EXIT_BROKEN;

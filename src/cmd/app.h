@@ -59,7 +59,8 @@ struct rd_app {
 	unsigned pid;
 	struct rd_strv pythons, rule_dirs;
 	bool network;
-	bool strict; /* built-in rules are judged too */
+	bool strict;       /* built-in rules are judged too */
+	bool faulty_rules; /* they were read and are wrong */
 	/* output */
 	const char *format, *output;
 	enum rd_color color;

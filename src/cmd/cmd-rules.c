@@ -423,7 +423,7 @@ int cmd_rules(struct rd_app *app, int argc, char *argv[])
 	app->strict = true;
 	status = rd_app_load_knowledge(app);
 	if (status)
-		return rd_streq(verb, "lint") ? RD_EXIT_FOUND : status;
+		return rd_streq(verb, "lint") && app->faulty_rules ? RD_EXIT_FOUND : status;
 	if (rd_streq(verb, "list") && argc <= 1)
 		return list(app);
 	if (rd_streq(verb, "show") && argc == 2)

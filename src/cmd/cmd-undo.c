@@ -17,13 +17,19 @@
 #include "util/str.h"
 #include "util/xalloc.h"
 
-/* The newest that is neither undone nor only planned. */
-static char *newest(const char *dir)
+static int cannot_list(const struct rd_app *app, const char *dir, int r)
+{
+	return rd_app_fail(app, RD_EXIT_BROKEN, "cannot list '%s': %s", dir, rd_strerror(r));
+}
+
+/* The newest that is neither undone nor only planned; *ret stays NULL without one. */
+static int newest(const char *dir, char **ret)
 {
 	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
+	int r = rd_transaction_list(dir, &ids);
 
-	if (rd_transaction_list(dir, &ids) < 0)
-		return NULL;
+	if (r < 0)
+		return r;
 	for (size_t i = ids.n; i-- > 0;) {
 		struct rd_transaction *tx = NULL;
 		enum rd_tx_state state;
@@ -32,10 +38,12 @@ static char *newest(const char *dir)
 			continue;
 		state = rd_transaction_state(tx);
 		rd_transaction_close(tx);
-		if (state == RD_TX_FINISHED || state == RD_TX_INTERRUPTED || state == RD_TX_BROKEN)
-			return rd_xstrdup(ids.v[i]);
+		if (state == RD_TX_FINISHED || state == RD_TX_INTERRUPTED || state == RD_TX_BROKEN) {
+			*ret = rd_xstrdup(ids.v[i]);
+			break;
+		}
 	}
-	return NULL;
+	return 0;
 }
 
 static int fail(const struct rd_app *app, int status, struct rd_error *err, int r)
@@ -145,13 +153,17 @@ static int undo(struct rd_app *app, struct rd_transaction *tx)
 
 int cmd_undo(struct rd_app *app, int argc, char *argv[])
 {
-	rd_auto_free char *dir = rd_transaction_dir(), *id = argc > 0 ? rd_xstrdup(argv[0]) : newest(dir);
+	rd_auto_free char *dir = rd_transaction_dir(), *id = argc > 0 ? rd_xstrdup(argv[0]) : NULL;
 	struct rd_error err = RD_ERROR_INIT;
 	struct rd_transaction *tx = NULL;
-	int r, status;
+	int r = 0, status;
 
 	if (argc > 1)
 		return rd_app_fail(app, RD_EXIT_USAGE, "one transaction at a time");
+	if (!id)
+		r = newest(dir, &id);
+	if (r < 0)
+		return cannot_list(app, dir, r);
 	if (!id) {
 		puts("Nothing to undo.");
 		return RD_EXIT_OK;
@@ -203,7 +215,7 @@ int cmd_history(struct rd_app *app, int argc, char *argv[])
 	if (argc > 0)
 		status = rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here", argv[0]);
 	else if (r < 0)
-		status = rd_app_fail(app, RD_EXIT_BROKEN, "cannot list '%s': %s", dir, rd_strerror(r));
+		status = cannot_list(app, dir, r);
 	for (size_t i = 0; i < ids.n && !status; i++) {
 		struct rd_error err = RD_ERROR_INIT;
 		struct rd_transaction *tx = NULL;

@@ -230,6 +230,27 @@ static int put_fix(struct rd_knowledge *k, struct rd_fix *fix, const char *where
 	return 0;
 }
 
+/* {"id": ..., "enabled": false} and no more: a rule that was loaded before is switched off as it is. */
+static bool is_switch(const cJSON *json)
+{
+	return cJSON_IsObject(json) && cJSON_GetArraySize(json) == 2 &&
+	       cJSON_IsString(cJSON_GetObjectItemCaseSensitive(json, "id")) &&
+	       cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(json, "enabled"));
+}
+
+static int switch_off(struct rd_knowledge *k, const cJSON *json, const char *origin, const char *where, struct rd_error *err)
+{
+	const char *id = cJSON_GetObjectItemCaseSensitive(json, "id")->valuestring;
+
+	for (size_t i = 0; i < k->rules_n; i++) {
+		if (!rd_streq(k->rules[i]->id, id))
+			continue;
+		k->rules[i]->enabled = false;
+		return 0;
+	}
+	return rd_error_set(err, -ENOENT, "%s: %s: no rule before it is called '%s'", origin, where, id);
+}
+
 static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kind, const struct rd_knowledge_file *file,
                       const char *where, struct rd_error *err)
 {
@@ -237,6 +258,8 @@ static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kin
 	struct rd_fix *fix;
 
 	if (rd_streq(kind, "rules")) {
+		if (!is_trusted(k, file) && is_switch(json))
+			return switch_off(k, json, origin_of(file), where, err);
 		rule = rd_rule_parse(json, origin_of(file), where, k->schema, is_trusted(k, file), err);
 		return rule ? put_rule(k, rule, where, err) : -EINVAL;
 	}

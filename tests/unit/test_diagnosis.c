@@ -244,6 +244,8 @@ static void mistakes_in_a_file_of_rules_are_told_with_their_place(void **state)
 		  "causes go round in a circle: kernel/a -> kernel/b -> kernel/a" },
 		{ RULE("kernel/a", "error", "true", ", \"id\": \"kernel/b\""), "/rules/0/id: the key stands there twice" },
 		{ RULE("kernel/a", "error", "true", ", \"subject\": \"x\""), "subject and subject_kind belong together" },
+		{ "{\"id\": \"kernel/a\", \"enabled\": false}", "/rules/0: no rule before it is called 'kernel/a'" },
+		{ "{\"id\": \"kernel/a\", \"enabled\": true}", "/rules/0/severity: this key is missing" },
 		{ "{\"id\": \"kernel/a\"}", "/rules/0/severity: this key is missing" },
 		{ "{\"id\": ", "no JSON" },
 		{ RULE("kernel/a", "error", "true", ", \"for_each\": \"host.os.id\""),
@@ -273,6 +275,15 @@ static void a_later_record_replaces_and_can_switch_off(void **state)
 	      "{\"host\": {\"wsl\": true}}", "b=root-cause");
 }
 
+static void two_keys_are_enough_to_switch_off(void **state)
+{
+	(void)state;
+	check(RULE("kernel/a", "error", "true", "") "," RULE("kernel/b", "error", "true",
+	                                                     "") "\f"
+	                                                         "{\"id\": \"kernel/a\", \"enabled\": false}",
+	      "{}", "b=root-cause");
+}
+
 static void the_selection_hides_but_does_not_change_roles(void **state)
 {
 	struct rd_knowledge *k = NULL;
@@ -294,6 +305,8 @@ static void the_selection_hides_but_does_not_change_roles(void **state)
 	assert_int_equal(report->status, RD_STATUS_ERROR);
 	assert_int_equal(report->layers[RD_LAYER_KERNEL].status, RD_STATUS_BLOCKED);
 	assert_int_equal(report->layers[RD_LAYER_DEVICE].status, RD_STATUS_SKIPPED);
+	assert_true(rd_report_lacks_cause(report, report->findings[0]));
+	assert_string_equal(report->summary, "kernel/b: t (follows from what was not selected)");
 	rd_report_free(report);
 	rd_diagnosis_free(d);
 	rd_fact_free(facts);
@@ -341,6 +354,7 @@ int main(void)
 		cmocka_unit_test(a_list_that_is_unknown_leaves_the_rule_undetermined),
 		cmocka_unit_test(mistakes_in_a_file_of_rules_are_told_with_their_place),
 		cmocka_unit_test(a_later_record_replaces_and_can_switch_off),
+		cmocka_unit_test(two_keys_are_enough_to_switch_off),
 		cmocka_unit_test(the_selection_hides_but_does_not_change_roles),
 		cmocka_unit_test(a_step_that_is_an_empty_fact_is_left_out),
 	};

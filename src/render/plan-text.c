@@ -175,13 +175,30 @@ static void show_heading(const struct screen *s, const struct rd_plan *plan)
 	fputs("\n\n", s->out);
 }
 
+/* The findings that the next lines are for, unless the lines before were for the same. */
+static void show_whose(const struct screen *s, const char *ids, struct rd_strbuf *before)
+{
+	if (rd_streq(ids, before->buf))
+		return;
+	rd_strbuf_truncate(before, 0);
+	rd_strbuf_add(before, ids);
+	fputs("  ", s->out);
+	wrap(s, "1", ids, "  ");
+}
+
 static void show_advice(const struct screen *s, const struct rd_plan *plan)
 {
-	if (plan->advice_n)
+	rd_auto_strbuf struct rd_strbuf whose = RD_STRBUF_INIT;
+
+	if (plan->advice_n || plan->unfixed_n)
 		fputs(plan->n ? "\nTo be done by hand\n" : "To be done by hand\n", s->out);
 	for (size_t i = 0; i < plan->advice_n; i++) {
 		const struct rd_advice *a = &plan->advice[i];
+		rd_auto_strbuf struct rd_strbuf ids = RD_STRBUF_INIT;
 
+		for (size_t j = 0; j < a->findings_n; j++)
+			rd_strbuf_addf(&ids, "%s%s", j ? ", " : "", a->findings[j]);
+		show_whose(s, ids.buf, &whose);
 		fputs("  -  ", s->out);
 		wrap_advice(s, a->text);
 		if (a->reason) {
@@ -193,7 +210,8 @@ static void show_advice(const struct screen *s, const struct rd_plan *plan)
 		const struct rd_finding *f = plan->unfixed[i];
 
 		for (size_t j = 0; j < f->next_n; j++) {
-			fputs(i || j || plan->advice_n ? "  -  " : "To be done by hand\n  -  ", s->out);
+			show_whose(s, f->rule->id, &whose);
+			fputs("  -  ", s->out);
 			wrap_advice(s, f->next[j]);
 		}
 	}
@@ -201,18 +219,17 @@ static void show_advice(const struct screen *s, const struct rd_plan *plan)
 
 static void show_needs(const struct screen *s, const struct rd_plan *plan)
 {
-	fputs("\n", s->out);
-	fputs(plan->needs_root ? "Needs root. " : "Needs no root. ", s->out);
-	if (plan->needs_network)
-		fputs("May download. ", s->out);
-	fputs(plan->needs_reboot  ? "Takes effect after a reboot. "
-	      : plan->needs_login ? "Takes effect at the next login. "
-	                          : "No reboot. ",
-	      s->out);
-	fputs(plan->is_irreversible ? "Not all of it can be undone. " : "Can be undone: rocm-doctor undo. ", s->out);
-	if (s->view->dry_run)
-		fputs("Nothing has been changed.", s->out);
+	rd_auto_free char *text =
+		rd_xasprintf("%s%s%s%s%s", plan->needs_root ? "Needs root. " : "Needs no root. ",
+	                     plan->needs_network ? "May download. " : "",
+	                     plan->needs_reboot  ? "Takes effect after a reboot. "
+	                     : plan->needs_login ? "Takes effect at the next login. "
+	                                         : "No reboot. ",
+	                     plan->is_irreversible ? "Not all of it can be undone." : "Can be undone: rocm-doctor undo.",
+	                     s->view->dry_run ? " Nothing has been changed." : "");
+
 	putc('\n', s->out);
+	wrap(s, "", text, "");
 }
 
 int rd_render_plan_text(const struct rd_plan *plan, const struct rd_plan_view *view, FILE *out)

@@ -332,8 +332,9 @@ static char *limits_of(const cJSON *row)
 	const cJSON *one;
 
 	rd_strbuf_addf(&sb, "%s: Python", wheels_field(row, "version"));
-	cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(row, "python"))
+	cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(row, "python")) {
 		rd_strbuf_addf(&sb, " %s", cJSON_GetStringValue(one));
+	}
 	cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(row, "gfx")) {
 		rd_strbuf_addf(&sb, "%s%s", separator, cJSON_GetStringValue(one));
 		separator = ", ";

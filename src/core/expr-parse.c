@@ -17,7 +17,7 @@ struct parser {
 	const struct rd_schema *schema, *item;
 	const char *item_path; /* how the item's facts are declared, "gpus[]" */
 	unsigned depth;
-	struct rd_pool *pool; /* for all that becomes part of the tree */
+	struct rd_pool pool; /* for all that becomes part of the tree */
 	struct rd_error *err;
 };
 
@@ -51,7 +51,7 @@ struct rd_expr *rd_expr_free(struct rd_expr *e)
 
 static struct rd_expr *new_node(struct parser *p, enum rd_node node, enum rd_type type)
 {
-	struct rd_expr *e = rd_pool_alloc(p->pool, sizeof(*e));
+	struct rd_expr *e = rd_pool_alloc(&p->pool, sizeof(*e));
 
 	e->node = node;
 	e->type = type;
@@ -127,7 +127,7 @@ static char *quoted(struct parser *p)
 		return NULL;
 	}
 	p->at++;
-	return rd_pool_strndup(p->pool, sb.buf, sb.len);
+	return rd_pool_strndup(&p->pool, sb.buf, sb.len);
 }
 
 static void add_step(struct parser *p, struct rd_expr *e, char *name, size_t index)
@@ -136,7 +136,7 @@ static void add_step(struct parser *p, struct rd_expr *e, char *name, size_t ind
 		struct rd_path_step *steps;
 
 		e->steps_allocated = e->steps_allocated ? 2 * e->steps_allocated : 4;
-		steps = rd_pool_alloc(p->pool, e->steps_allocated * sizeof(*steps));
+		steps = rd_pool_alloc(&p->pool, e->steps_allocated * sizeof(*steps));
 		if (e->steps_n)
 			memcpy(steps, e->steps, e->steps_n * sizeof(*steps));
 		e->steps = steps;
@@ -154,7 +154,7 @@ struct position {
 static bool step_name(struct parser *p, struct rd_expr *e, struct position *pos, const char *name, size_t len,
                       const char *where)
 {
-	char *copy = rd_pool_strndup(p->pool, name, len);
+	char *copy = rd_pool_strndup(&p->pool, name, len);
 	const struct rd_schema *child =
 		pos->kind == RD_OBJECT || pos->kind == RD_MAP ? rd_schema_child(pos->schema, copy) : NULL;
 
@@ -260,12 +260,12 @@ static struct rd_expr *parse_path(struct parser *p)
 		}
 	}
 	good = good && parse_steps(p, e, &pos);
-	e->text = rd_pool_strndup(p->pool, begin, (size_t)(p->at - begin));
+	e->text = rd_pool_strndup(&p->pool, begin, (size_t)(p->at - begin));
 	e->schema = pos.schema;
 	e->type = type_of_kind(pos.kind);
 	if (pos.kind == RD_STR)
 		e->scheme = pos.schema ? rd_schema_scheme(pos.schema) : RD_VERSION_NONE;
-	e->declared = rd_pool_strndup(p->pool, pos.declared.buf, pos.declared.len);
+	e->declared = rd_pool_strndup(&p->pool, pos.declared.buf, pos.declared.len);
 	rd_strbuf_release(&pos.declared);
 	return good ? e : NULL;
 }
@@ -283,7 +283,7 @@ static struct rd_expr *parse_number(struct parser *p)
 
 	if (p->at[n] == '.' && p->at[n + 1] >= '0' && p->at[n + 1] <= '9')
 		n += 1 + strspn(p->at + n + 1, "0123456789");
-	e->text = rd_pool_strndup(p->pool, begin, n);
+	e->text = rd_pool_strndup(&p->pool, begin, n);
 	e->number = strtod(e->text, NULL);
 	p->at += n;
 	for (size_t i = 0; i < RD_ARRAY_SIZE(units); i++) {
@@ -636,18 +636,17 @@ static struct rd_expr *finish(struct parser *p, struct rd_expr *e)
 
 static struct rd_expr *parse_whole(struct parser *p, struct rd_expr *(*parse)(struct parser *))
 {
-	struct rd_pool pool = RD_POOL_INIT(480);
 	struct rd_expr *e = NULL;
 
-	p->pool = &pool;
+	p->pool = (struct rd_pool)RD_POOL_INIT(480);
 	if (check_length(p))
 		e = finish(p, parse(p));
 	if (!e) {
-		rd_pool_clear(&pool);
+		rd_pool_clear(&p->pool);
 		return NULL;
 	}
-	e->pool = rd_pool_alloc(&pool, sizeof(pool));
-	*e->pool = pool;
+	e->pool = rd_pool_alloc(&p->pool, sizeof(p->pool));
+	*e->pool = p->pool;
 	return e;
 }
 

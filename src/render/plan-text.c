@@ -217,19 +217,22 @@ static void show_advice(const struct screen *s, const struct rd_plan *plan)
 	}
 }
 
+/* What is looked for by scripts is not broken over two lines. */
 static void show_needs(const struct screen *s, const struct rd_plan *plan)
 {
+	static const char unchanged[] = "Nothing has been changed.";
 	rd_auto_free char *text =
-		rd_xasprintf("%s%s%s%s%s", plan->needs_root ? "Needs root. " : "Needs no root. ",
+		rd_xasprintf("%s%s%s%s", plan->needs_root ? "Needs root. " : "Needs no root. ",
 	                     plan->needs_network ? "May download. " : "",
 	                     plan->needs_reboot  ? "Takes effect after a reboot. "
 	                     : plan->needs_login ? "Takes effect at the next login. "
 	                                         : "No reboot. ",
-	                     plan->is_irreversible ? "Not all of it can be undone." : "Can be undone: rocm-doctor undo.",
-	                     s->view->dry_run ? " Nothing has been changed." : "");
+	                     plan->is_irreversible ? "Not all of it can be undone." : "Can be undone: rocm-doctor undo.");
 
+	fprintf(s->out, "\n%s", text);
+	if (s->view->dry_run)
+		fprintf(s->out, "%s%s", strlen(text) + sizeof(unchanged) > s->view->columns ? "\n" : " ", unchanged);
 	putc('\n', s->out);
-	wrap(s, "", text, "");
 }
 
 int rd_render_plan_text(const struct rd_plan *plan, const struct rd_plan_view *view, FILE *out)

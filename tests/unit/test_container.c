@@ -8,12 +8,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "host/container-internal.h"
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/sysroot.h"
+#include "util/cleanup.h"
+#include "util/xalloc.h"
 
 #define FIXTURES RD_SOURCE_DIR "/tests/fixtures/containers"
 
@@ -103,13 +107,43 @@ static void patterns_are_no_names_of_containers(void **state)
 	assert_int_equal(pid, 0);
 }
 
+/* Whoever owns a home could otherwise stop root's search, or have it open a device. */
+static void a_users_fifo_is_not_waited_for(void **state)
+{
+	static const char *const folders[] = { "home", "u", ".local", "share", "containers", "storage", "overlay-containers" };
+	const size_t depth = sizeof(folders) / sizeof(*folders);
+	char root[] = "/tmp/rd-container-XXXXXX";
+	struct rd_container_hints hints = { 0 };
+	char *places[sizeof(folders) / sizeof(*folders) + 1];
+	rd_auto_free char *fifo = NULL;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	places[0] = rd_xstrdup(root);
+	for (size_t i = 0; i < depth; i++) {
+		places[i + 1] = rd_xasprintf("%s/%s", places[i], folders[i]);
+		assert_int_equal(mkdir(places[i + 1], 0700), 0);
+	}
+	fifo = rd_xasprintf("%s/containers.json", places[depth]);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	alarm(10);
+	rd_container_read_state(root, "ollama", &hints);
+	alarm(0);
+	assert_int_equal(hints.n, 0);
+	rd_container_hints_release(&hints);
+	unlink(fifo);
+	for (size_t i = depth + 1; i-- > 0;) {
+		rmdir(places[i]);
+		free(places[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_engine_tells_its_first_process),
-		cmocka_unit_test(one_name_in_two_engines_gives_both),
-		cmocka_unit_test(what_is_no_name_fits_nothing),
-		cmocka_unit_test(patterns_are_no_names_of_containers),
+		cmocka_unit_test(each_engine_tells_its_first_process), cmocka_unit_test(one_name_in_two_engines_gives_both),
+		cmocka_unit_test(what_is_no_name_fits_nothing),        cmocka_unit_test(patterns_are_no_names_of_containers),
+		cmocka_unit_test(a_users_fifo_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,10 +81,14 @@ static const char *override_of(const struct rd_fact *gpu, const struct variables
 	return value ? value : variable(v, "HSA_OVERRIDE_GFX_VERSION");
 }
 
-/* One that KFD left out is none for programs; where the driver does not run, KFD has no GPU at all and says nothing. */
+/*
+ * One that is known to be left out by KFD is none for programs; where the driver does not run, KFD has no GPU at all and says
+ * nothing.
+ */
 static bool is_card(const struct rd_fact *gpu, bool kfd_has_gpus)
 {
-	return rd_streq(rd_fact_get_str(gpu, "kind"), "dgpu") && (!kfd_has_gpus || rd_fact_get_bool(gpu, "kfd.present"));
+	return rd_streq(rd_fact_get_str(gpu, "kind"), "dgpu") &&
+	       (!kfd_has_gpus || !rd_fact_is_known(gpu, "kfd.present") || rd_fact_get_bool(gpu, "kfd.present"));
 }
 
 static bool kfd_has_gpus(const struct rd_fact *gpus)

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +116,12 @@ static void the_processors_gpu_counts_only_where_no_card_computes(void **state)
 	got = survey(*state, "/lib_two_tu.so", facts, NULL);
 	assert_string_equal(joined(got, "torch.missing_gpus"), "0000:0e:00.0");
 	rd_fact_free(got);
+	rd_fact_set_unknown(card, "kfd.present", -EACCES, "test");
+	got = survey(*state, "/lib_two_tu.so", facts, NULL);
+	assert_string_equal(joined(got, "torch.missing_gpus"), "");
+	rd_fact_free(got);
 	/* Where the driver does not run KFD has neither, and the card is still what is meant. */
+	rd_fact_set_bool(card, "kfd.present", false, "test");
 	rd_fact_set_bool(apu, "kfd.present", false, "test");
 	got = survey(*state, "/lib_two_tu.so", facts, NULL);
 	assert_string_equal(joined(got, "torch.missing_gpus"), "");

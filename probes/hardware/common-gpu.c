@@ -141,7 +141,7 @@ bool gpu_property(const char *text, const char *key, uint64_t *ret)
 {
 	size_t len = strlen(key);
 
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += !!line) {
+	for (const char *line = text; line && *line; line = strchrnul(line, '\n'), line += *line == '\n') {
 		char *end;
 
 		if (strncmp(line, key, len) != 0 || line[len] != ' ')

@@ -89,7 +89,7 @@ static void add_advice(struct builder *b, char *text, const char *reason)
 	}
 	plan->advice = rd_xreallocarray(plan->advice, plan->advice_n + 1, sizeof(*plan->advice));
 	a = &plan->advice[plan->advice_n++];
-	*a = (struct rd_advice){ .fix = b->fix->id, .text = text, .reason = reason ? rd_xstrdup(reason) : NULL };
+	*a = (struct rd_advice){ .fix = b->fix ? b->fix->id : "", .text = text, .reason = reason ? rd_xstrdup(reason) : NULL };
 	add_id(&a->findings, &a->findings_n, b->finding->rule->id);
 }
 
@@ -271,6 +271,32 @@ static bool is_wanted(const struct rd_finding *f, const struct rd_plan_options *
 	return named || (f->severity > RD_INFO && !f->unchecked_causes_n);
 }
 
+/* What to mend for a consequence, where the plan does not do it; causes have no cycles. */
+static void advise_roots(struct builder *b, const struct rd_diagnosis *d, const struct rd_plan_options *o,
+                         const char *const *causes, size_t n)
+{
+	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(d, f));)
+		for (size_t i = 0; i < n; i++) {
+			if (!rd_streq(f->rule->id, causes[i]))
+				continue;
+			if (f->role == RD_CONSEQUENCE)
+				advise_roots(b, d, o, f->caused_by, f->caused_by_n);
+			else if (!is_wanted(f, o))
+				add_advice(b, rd_xasprintf("it follows from %s: mend that", f->rule->id), NULL);
+		}
+}
+
+/* A consequence that was asked for by its name. */
+static void point_to_causes(struct builder *b, const struct rd_diagnosis *d, const struct rd_finding *f,
+                            const struct rd_plan_options *o)
+{
+	if (f->role != RD_CONSEQUENCE || !matches(o->only, f->rule->id) || matches(o->skip, f->rule->id))
+		return;
+	b->finding = f;
+	b->fix = NULL;
+	advise_roots(b, d, o, f->caused_by, f->caused_by_n);
+}
+
 /* Steps of one phase stay in the order in which their findings came. */
 static void put_in_order(struct rd_plan *plan)
 {
@@ -382,6 +408,8 @@ int rd_plan_build(const struct rd_knowledge *k, const struct rd_diagnosis *d, co
 	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(d, f));)
 		if (is_wanted(f, options))
 			add_finding(&b, f);
+		else
+			point_to_causes(&b, d, f, options);
 	put_in_order(plan);
 	lower_all(&b, sr);
 	rd_sysroot_overlay_clear(sr);

@@ -26,3 +26,6 @@ bool rd_json_read_quickly(const char *text, struct rd_json *ret) RD_MUST_CHECK;
 void rd_json_clear(struct rd_json *doc);
 /* All but the text, in which the strings of the values are. Returns NULL. */
 struct cJSON *rd_json_drop_values(struct rd_json *doc);
+
+/* The text of a member; "" where there is none. For values of cJSON as well. */
+const char *rd_json_str(const struct cJSON *object, const char *key);

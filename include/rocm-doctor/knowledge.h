@@ -114,6 +114,8 @@ size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *con
 
 /* tables/<name>.json, NULL where there is none; parsed at first use. Case-sensitive getters only. */
 const struct cJSON *rd_knowledge_table(const struct rd_knowledge *k, const char *name);
+/* A list of a table; NULL where there is none. */
+const struct cJSON *rd_knowledge_rows(const struct rd_knowledge *k, const char *table, const char *list);
 /* profiles/<name>.json, NULL where there is none. */
 const struct cJSON *rd_knowledge_profile(const struct rd_knowledge *k, const char *name);
 /* Names of the profiles, sorted. */

@@ -324,7 +324,7 @@ static void add_program(struct coverage *c, const struct consumer *consumer)
 
 static const cJSON *override_row(const struct coverage *c, const char *gfx)
 {
-	const cJSON *row, *table = c->ctx->knowledge ? rd_knowledge_table(c->ctx->knowledge, "overrides") : NULL;
+	const cJSON *row, *table = rd_knowledge_table(c->ctx->knowledge, "overrides");
 
 	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(table, "overrides")) {
 		const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "gfx"));

@@ -46,11 +46,6 @@ static bool list_has_all(const cJSON *row, const char *list, const struct rd_str
 	return gfx->n > 0;
 }
 
-static const cJSON *rows(const struct rd_probe_ctx *ctx, const char *table, const char *list)
-{
-	return ctx->knowledge ? cJSON_GetObjectItemCaseSensitive(rd_knowledge_table(ctx->knowledge, table), list) : NULL;
-}
-
 /* gfx of the GPUs of a list of addresses, as the hardware is. */
 static void add_gfx(const struct rd_probe_ctx *ctx, const struct rd_fact *addresses, struct rd_strv *ret)
 {
@@ -80,7 +75,7 @@ static char *joined(const struct rd_strv *list)
 static void look_at_ollama(struct rd_probe_ctx *ctx, struct rd_fact *ollama)
 {
 	static const char *const lists[] = { "missing_gpus", "partial_gpus", "rocblas.missing_gpus" };
-	const cJSON *row = rows(ctx, "engines", "ollama");
+	const cJSON *row = rd_knowledge_rows(ctx->knowledge, "engines", "ollama");
 	rd_auto_strv struct rd_strv gfx = RD_STRV_INIT;
 	rd_auto_free char *names = NULL, *text = NULL;
 
@@ -117,7 +112,7 @@ static const cJSON *first_listed(const struct rd_probe_ctx *ctx, const char *rel
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, rows(ctx, "support", "releases"))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "support", "releases"))
 		if (list_has_all(row, "official", gfx) &&
 		    (!*release || rd_version_compare(field(row, "rocm"), release, RD_VERSION_ROCM) > 0))
 			return row;
@@ -128,7 +123,7 @@ static bool is_listed(const struct rd_probe_ctx *ctx, const char *release, const
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, rows(ctx, "support", "releases"))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "support", "releases"))
 		if (rd_version_has_prefix(release, field(row, "rocm")) && list_has_all(row, "official", gfx))
 			return true;
 	return false;
@@ -155,7 +150,7 @@ static const char *last_release(const struct rd_probe_ctx *ctx, const struct rd_
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, rows(ctx, "gfx", "gfx"))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "gfx", "gfx"))
 		if (gfx->n == 1 && rd_streq(field(row, "gfx"), gfx->v[0]))
 			return field(row, "last_rocm");
 	return "";
@@ -166,7 +161,7 @@ static void add_wheels(const struct rd_probe_ctx *ctx, struct rd_strbuf *ret, co
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, rows(ctx, "wheels", "amd")) {
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "wheels", "amd")) {
 		if (!list_has_all(row, "gfx", gfx))
 			continue;
 		rd_strbuf_addf(ret, "pip install --index-url %s '%s", field(row, "url"), name);

@@ -30,7 +30,7 @@ static const char *field(const cJSON *row, const char *name)
 
 static const cJSON *table(const struct rd_probe_ctx *ctx, const char *name)
 {
-	const cJSON *all = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, "engines") : NULL;
+	const cJSON *all = rd_knowledge_table(ctx->knowledge, "engines");
 
 	return cJSON_GetObjectItemCaseSensitive(all, name);
 }

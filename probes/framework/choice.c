@@ -10,6 +10,7 @@
 
 #include "common-wheels.h"
 #include "rocm-doctor/facts.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "util/str.h"
@@ -38,7 +39,7 @@ static bool fits(const struct choice *c, const cJSON *row)
 	for (size_t i = 0; i < c->gfx.n; i++)
 		if (!wheels_field_has(row, "gfx", c->gfx.v[i]))
 			return false;
-	return c->gfx.n && (!*c->module || wheels_driver_is_enough(c->ctx, wheels_field(row, "rocm"), c->module));
+	return c->gfx.n && (!*c->module || wheels_driver_is_enough(c->ctx, rd_json_str(row, "rocm"), c->module));
 }
 
 /* The installed release if it exists for ROCm, else the newest; of one release, the newest ROCm. */
@@ -47,12 +48,12 @@ static void choose_upstream(struct choice *c)
 	const cJSON *row;
 	bool same = false;
 
-	cJSON_ArrayForEach (row, wheels_rows(c->ctx, "torch")) {
-		bool is_same = *c->wanted && rd_version_has_prefix(c->wanted, wheels_field(row, "torch"));
+	cJSON_ArrayForEach (row, rd_knowledge_rows(c->ctx->knowledge, "wheels", "torch")) {
+		bool is_same = *c->wanted && rd_version_has_prefix(c->wanted, rd_json_str(row, "torch"));
 
 		/* PyTorch's wheels without ROCm inside want ROCm wheels beside them, and the exact build of these is not on record. */
 		if (!fits(c, row) || !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "bundled")) ||
-		    (!is_same && (same || rd_streq(wheels_field(row, "confidence"), "low"))))
+		    (!is_same && (same || rd_streq(rd_json_str(row, "confidence"), "low"))))
 			continue;
 		c->row = row;
 		same = is_same;
@@ -64,11 +65,11 @@ static void choose_amd(struct choice *c)
 {
 	const cJSON *row, *newest = NULL;
 
-	cJSON_ArrayForEach (row, wheels_rows(c->ctx, "amd")) {
+	cJSON_ArrayForEach (row, rd_knowledge_rows(c->ctx->knowledge, "wheels", "amd")) {
 		if (!fits(c, row))
 			continue;
 		newest = newest ? newest : row;
-		if (!c->row && rd_streq(c->wanted, wheels_field(row, "torch")))
+		if (!c->row && rd_streq(c->wanted, rd_json_str(row, "torch")))
 			c->row = row;
 	}
 	c->row = c->row ? c->row : newest;
@@ -86,8 +87,8 @@ static void choose_installed(struct choice *c)
 
 	if (!rd_fact_get_bool(c->env, "torch.rocm_sdk") || !rd_str_has_prefix(local, "rocm"))
 		return;
-	cJSON_ArrayForEach (row, wheels_rows(c->ctx, "amd"))
-		if (rd_streq(wheels_field(row, "rocm"), local + 4) && rd_streq(wheels_field(row, "torch"), c->wanted) &&
+	cJSON_ArrayForEach (row, rd_knowledge_rows(c->ctx->knowledge, "wheels", "amd"))
+		if (rd_streq(rd_json_str(row, "rocm"), local + 4) && rd_streq(rd_json_str(row, "torch"), c->wanted) &&
 		    fits(c, row))
 			c->row = row;
 	c->is_amd = c->row != NULL;
@@ -110,8 +111,8 @@ static const char *exact_torch(const struct choice *c)
 	const cJSON *versions = cJSON_GetObjectItemCaseSensitive(c->row, "versions");
 
 	if (c->is_amd)
-		return wheels_field(c->row, "torch");
-	if (*c->wanted && rd_version_has_prefix(c->wanted, wheels_field(c->row, "torch")))
+		return rd_json_str(c->row, "torch");
+	if (*c->wanted && rd_version_has_prefix(c->wanted, rd_json_str(c->row, "torch")))
 		return c->wanted;
 	return cJSON_GetArraySize(versions) ? cJSON_GetArrayItem(versions, cJSON_GetArraySize(versions) - 1)->valuestring : "";
 }
@@ -127,10 +128,10 @@ static char *companion(const struct choice *c, const char *name, const char *tor
 	char end;
 
 	if (c->is_amd)
-		return rd_xstrdup(wheels_field(c->row, name));
-	cJSON_ArrayForEach (row, wheels_rows(c->ctx, "companions"))
-		if (rd_streq(wheels_field(row, "torch"), torch))
-			return rd_xstrdup(wheels_field(row, name));
+		return rd_xstrdup(rd_json_str(c->row, name));
+	cJSON_ArrayForEach (row, rd_knowledge_rows(c->ctx->knowledge, "wheels", "companions"))
+		if (rd_streq(rd_json_str(row, "torch"), torch))
+			return rd_xstrdup(rd_json_str(row, name));
 	if (sscanf(torch, "2.%2u.%2u%c", &minor, &patch, &end) != 2 || minor < 1 || minor > 9)
 		return rd_xstrdup("");
 	return rd_streq(name, "torchvision") ? rd_xasprintf("0.%u.%u", minor + 15, patch) : rd_xstrdup(torch);
@@ -144,7 +145,7 @@ static void add_requirement(const struct choice *c, struct rd_strbuf *words, con
 	rd_strbuf_addf(words, "%s%s", words->len ? " " : "", name);
 	for (size_t i = 0; i < c->gfx.n && devices; i++)
 		rd_strbuf_addf(words, "%sdevice-%s%s", i ? "," : "[", c->gfx.v[i], i + 1 < c->gfx.n ? "" : "]");
-	rd_strbuf_addf(words, "==%s+rocm%s", version, wheels_field(c->row, "rocm"));
+	rd_strbuf_addf(words, "==%s+rocm%s", version, rd_json_str(c->row, "rocm"));
 }
 
 static void add_torch(const struct choice *c, struct rd_strbuf *words)
@@ -186,7 +187,7 @@ static void add_command(const struct choice *c, struct rd_strbuf *command, const
 		rd_strbuf_addf(command, "%s/bin/python3 -m pip install --force-reinstall", prefix);
 	else
 		rd_strbuf_addf(command, "uv pip install --python %s/bin/python3 --reinstall", prefix);
-	rd_strbuf_addf(command, " --index-url %s", wheels_field(c->row, "url"));
+	rd_strbuf_addf(command, " --index-url %s", rd_json_str(c->row, "url"));
 	add_quoted(command, requirements);
 }
 
@@ -194,7 +195,7 @@ static bool is_in(const struct choice *c, const char *list, const char *gfx)
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, wheels_rows(c->ctx, list))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(c->ctx->knowledge, "wheels", list))
 		if (wheels_field_has(row, "gfx", gfx))
 			return true;
 	return false;
@@ -225,13 +226,13 @@ static void set_torch(const struct choice *c, struct rd_fact *env)
 	if (words.len) {
 		add_command(c, &command, words.buf);
 		origin = rd_xasprintf("table wheels, for %s and Python %s (%s)", c->gfx.v[0], rd_fact_get_str(env, "series"),
-		                      wheels_field(c->row, "source"));
+		                      rd_json_str(c->row, "source"));
 	} else {
 		add_search(c, &command);
 	}
 	rd_fact_set_str(env, "install_torch", command.buf, WHEELS_SOURCE);
 	rd_fact_set_str(env, "torch_requirements", words.buf, WHEELS_SOURCE);
-	rd_fact_set_str(env, "torch_index", words.len ? wheels_field(c->row, "url") : "", WHEELS_SOURCE);
+	rd_fact_set_str(env, "torch_index", words.len ? rd_json_str(c->row, "url") : "", WHEELS_SOURCE);
 	rd_fact_set_str(env, "torch_origin", origin ? origin : "", WHEELS_SOURCE);
 }
 
@@ -255,9 +256,9 @@ static char *family_index(const struct choice *c)
 	for (size_t i = 0; i < c->gfx.n; i++) {
 		const char *own = "";
 
-		cJSON_ArrayForEach (row, wheels_rows(c->ctx, "families"))
-			if (rd_streq(wheels_field(row, "gfx"), c->gfx.v[i]))
-				own = wheels_field(row, "family");
+		cJSON_ArrayForEach (row, rd_knowledge_rows(c->ctx->knowledge, "wheels", "families"))
+			if (rd_streq(rd_json_str(row, "gfx"), c->gfx.v[i]))
+				own = rd_json_str(row, "family");
 		if (i && !rd_streq(family, own))
 			return rd_xstrdup("");
 		family = own;
@@ -273,16 +274,16 @@ static char *index_of(const struct choice *c, const char *local)
 
 	if (!rd_str_has_prefix(local, "rocm"))
 		return rd_xstrdup("");
-	cJSON_ArrayForEach (row, wheels_rows(c->ctx, "torch"))
-		if (rd_streq(local + 4, wheels_field(row, "rocm")))
-			return rd_xstrdup(wheels_field(row, "url"));
+	cJSON_ArrayForEach (row, rd_knowledge_rows(c->ctx->knowledge, "wheels", "torch"))
+		if (rd_streq(local + 4, rd_json_str(row, "rocm")))
+			return rd_xstrdup(rd_json_str(row, "url"));
 	if (!is_amd_release(local, &major, &minor))
 		return rd_xstrdup("");
 	if (major == 7 && minor >= 9 && minor <= 13)
 		return family_index(c);
-	cJSON_ArrayForEach (row, wheels_rows(c->ctx, "amd"))
-		if ((unsigned)atoi(wheels_field(row, "rocm")) == major && (major > 7 || minor >= 14))
-			return rd_xstrdup(wheels_field(row, "url"));
+	cJSON_ArrayForEach (row, rd_knowledge_rows(c->ctx->knowledge, "wheels", "amd"))
+		if ((unsigned)atoi(rd_json_str(row, "rocm")) == major && (major > 7 || minor >= 14))
+			return rd_xstrdup(rd_json_str(row, "url"));
 	return rd_xstrdup("");
 }
 
@@ -319,7 +320,7 @@ static void set_own(const struct choice *c, struct rd_fact *env)
 
 static const cJSON *vllm_row(const struct rd_probe_ctx *ctx)
 {
-	const cJSON *table = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, "engines") : NULL;
+	const cJSON *table = rd_knowledge_table(ctx->knowledge, "engines");
 
 	return cJSON_GetObjectItemCaseSensitive(table, "vllm");
 }
@@ -331,7 +332,7 @@ static char *limits_of(const cJSON *row)
 	const char *separator = "; ";
 	const cJSON *one;
 
-	rd_strbuf_addf(&sb, "%s: Python", wheels_field(row, "version"));
+	rd_strbuf_addf(&sb, "%s: Python", rd_json_str(row, "version"));
 	cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(row, "python")) {
 		rd_strbuf_addf(&sb, " %s", cJSON_GetStringValue(one));
 	}
@@ -352,7 +353,7 @@ static void set_vllm(const struct choice *c)
 
 	if (!rd_fact_count(list))
 		return;
-	words = rd_xasprintf("vllm==%s", wheels_field(row, "version"));
+	words = rd_xasprintf("vllm==%s", rd_json_str(row, "version"));
 	limits = limits_of(row);
 	suits = row && fits(c, row);
 
@@ -362,7 +363,7 @@ static void set_vllm(const struct choice *c)
 		if (!rd_streq(rd_fact_get_str(vllm, "prefix"), rd_fact_get_str(c->env, "prefix")))
 			continue;
 		rd_fact_set_str(vllm, "requirements", suits ? words : "", "table engines");
-		rd_fact_set_str(vllm, "index", suits ? wheels_field(row, "url") : "", "table engines");
+		rd_fact_set_str(vllm, "index", suits ? rd_json_str(row, "url") : "", "table engines");
 		rd_fact_set_str(vllm, "wheel_limits", limits, "table engines");
 	}
 }

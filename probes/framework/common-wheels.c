@@ -3,18 +3,12 @@
 #include <cjson/cJSON.h>
 
 #include "rocm-doctor/facts.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "util/str.h"
 #include "util/strv.h"
 #include "util/version.h"
-
-const char *wheels_field(const cJSON *row, const char *name)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, name);
-
-	return cJSON_IsString(value) ? value->valuestring : "";
-}
 
 bool wheels_field_has(const cJSON *row, const char *name, const char *wanted)
 {
@@ -24,13 +18,6 @@ bool wheels_field_has(const cJSON *row, const char *name, const char *wanted)
 		if (cJSON_IsString(value) && rd_streq(value->valuestring, wanted))
 			return true;
 	return false;
-}
-
-const cJSON *wheels_rows(const struct rd_probe_ctx *ctx, const char *list)
-{
-	const cJSON *table = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, "wheels") : NULL;
-
-	return cJSON_GetObjectItemCaseSensitive(table, list);
 }
 
 void wheels_gfx(const struct rd_probe_ctx *ctx, struct rd_strv *ret)
@@ -58,9 +45,9 @@ bool wheels_driver_is_enough(const struct rd_probe_ctx *ctx, const char *rocm, c
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, wheels_rows(ctx, "driver_windows"))
-		if (rd_version_has_prefix(rocm, wheels_field(row, "rocm")))
-			return rd_version_compare(module, wheels_field(row, "module"), RD_VERSION_DOTTED) >= 0;
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "wheels", "driver_windows"))
+		if (rd_version_has_prefix(rocm, rd_json_str(row, "rocm")))
+			return rd_version_compare(module, rd_json_str(row, "module"), RD_VERSION_DOTTED) >= 0;
 	return true;
 }
 

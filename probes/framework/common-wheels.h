@@ -10,12 +10,8 @@ struct rd_strv;
 
 #define WHEELS_SOURCE "table wheels"
 
-/* A text of a row; "" where it has none. */
-const char *wheels_field(const struct cJSON *row, const char *name);
 /* Whether a list of a row has a text. */
 bool wheels_field_has(const struct cJSON *row, const char *name, const char *wanted);
-/* A list of the table; NULL where it has none. */
-const struct cJSON *wheels_rows(const struct rd_probe_ctx *ctx, const char *list);
 /* gfx names of the host's GPUs; integrated ones only where there is no card. */
 void wheels_gfx(const struct rd_probe_ctx *ctx, struct rd_strv *ret);
 /* Version of a DKMS driver; "" where it is the kernel's own or not known. */

@@ -9,6 +9,8 @@
 #include <cjson/cJSON.h>
 
 #include "common-wheels.h"
+#include "rocm-doctor/json.h"
+#include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "util/str.h"
 #include "util/strbuf.h"
@@ -200,9 +202,9 @@ static void set_driver(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	module = wheels_driver(ctx);
 	if (!*module || wheels_driver_is_enough(ctx, rocm, module))
 		return;
-	cJSON_ArrayForEach (row, wheels_rows(ctx, "driver_windows"))
-		if (rd_version_has_prefix(rocm, wheels_field(row, "rocm")))
-			rd_fact_set_str(env, "torch.driver_needed", wheels_field(row, "driver"), table_source);
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "wheels", "driver_windows"))
+		if (rd_version_has_prefix(rocm, rd_json_str(row, "rocm")))
+			rd_fact_set_str(env, "torch.driver_needed", rd_json_str(row, "driver"), table_source);
 }
 
 /* Does the host have a ROCm whose libraries a wheel without its own could load? The line of 7 goes on with 10. */
@@ -248,10 +250,10 @@ static void set_hipblaslt(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	if (unknown_with(env, "torch.hipblaslt_missing", env, needs))
 		return;
 	rd_fact_set_list(env, "torch.hipblaslt_missing", table_source);
-	cJSON_ArrayForEach (row, wheels_rows(ctx, "hipblaslt_forced"))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "wheels", "hipblaslt_forced"))
 		forced = forced || (strstr(public, "dev") &&
-		                    rd_version_compare(public, wheels_field(row, "from"), RD_VERSION_PEP440) >= 0 &&
-		                    rd_version_compare(public, wheels_field(row, "to"), RD_VERSION_PEP440) <= 0);
+		                    rd_version_compare(public, rd_json_str(row, "from"), RD_VERSION_PEP440) >= 0 &&
+		                    rd_version_compare(public, rd_json_str(row, "to"), RD_VERSION_PEP440) <= 0);
 	if (!forced || !rd_fact_count(own) || rd_streq(rd_fact_get_str(env, "torch.blas_preference"), "0"))
 		return;
 	wheels_gfx(ctx, &gfx);
@@ -389,10 +391,10 @@ static char *tensorflow_rocm(const struct rd_probe_ctx *ctx, const char *version
 	rd_strv_split(&parts, version, ".", false);
 	if (parts.n == 4 && strlen(parts.v[3]) >= 3 && strspn(parts.v[3], "0123456789") == strlen(parts.v[3]))
 		return rd_xasprintf("%c.%c", parts.v[3][0], parts.v[3][1]);
-	cJSON_ArrayForEach (row, wheels_rows(ctx, "tensorflow_rocm"))
-		if (rd_version_has_prefix(version, wheels_field(row, "tensorflow"))) {
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "wheels", "tensorflow_rocm"))
+		if (rd_version_has_prefix(version, rd_json_str(row, "tensorflow"))) {
 			*ret_exact = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "exact"));
-			return rd_xstrdup(wheels_field(row, "rocm"));
+			return rd_xstrdup(rd_json_str(row, "rocm"));
 		}
 	return NULL;
 }
@@ -496,13 +498,13 @@ static char *newest_python(const struct rd_probe_ctx *ctx, const char *name, con
 	const char *newest = NULL;
 
 	if (rd_streq(name, "tensorflow-rocm")) {
-		cJSON_ArrayForEach (row, wheels_rows(ctx, "tensorflow_python"))
-			if (rd_version_compare(version, wheels_field(row, "before"), RD_VERSION_PEP440) < 0)
-				return rd_xstrdup(wheels_field(row, "python"));
+		cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "wheels", "tensorflow_python"))
+			if (rd_version_compare(version, rd_json_str(row, "before"), RD_VERSION_PEP440) < 0)
+				return rd_xstrdup(rd_json_str(row, "python"));
 		return NULL;
 	}
-	cJSON_ArrayForEach (row, wheels_rows(ctx, "torch")) {
-		if (!rd_version_has_prefix(version, wheels_field(row, "torch")))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "wheels", "torch")) {
+		if (!rd_version_has_prefix(version, rd_json_str(row, "torch")))
 			continue;
 		cJSON_ArrayForEach (python, cJSON_GetObjectItemCaseSensitive(row, "python"))
 			if (cJSON_IsString(python) &&

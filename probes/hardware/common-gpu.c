@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "rocm-doctor/facts.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/sysroot.h"
@@ -389,21 +390,9 @@ unsigned gpu_id_of(const char *text)
 	return rd_str_to_u64(text, 16, &value) == 0 && value <= 0xffff ? (unsigned)value : 0;
 }
 
-const char *gpu_row_str(const struct cJSON *row, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, key));
-
-	return text ? text : "";
-}
-
 bool gpu_row_true(const struct cJSON *row, const char *key)
 {
 	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, key));
-}
-
-static const struct cJSON *rows(const struct rd_knowledge *k, const char *table, const char *list)
-{
-	return k ? cJSON_GetObjectItemCaseSensitive(rd_knowledge_table(k, table), list) : NULL;
 }
 
 static const struct cJSON *row_by_id(const struct cJSON *list, unsigned device_id)
@@ -411,7 +400,7 @@ static const struct cJSON *row_by_id(const struct cJSON *list, unsigned device_i
 	const struct cJSON *row;
 
 	cJSON_ArrayForEach (row, list) {
-		if (gpu_id_of(gpu_row_str(row, "id")) == device_id)
+		if (gpu_id_of(rd_json_str(row, "id")) == device_id)
 			return row;
 	}
 	return NULL;
@@ -419,20 +408,20 @@ static const struct cJSON *row_by_id(const struct cJSON *list, unsigned device_i
 
 const struct cJSON *gpu_table_device(const struct rd_knowledge *k, unsigned device_id)
 {
-	return row_by_id(rows(k, "gpus", "devices"), device_id);
+	return row_by_id(rd_knowledge_rows(k, "gpus", "devices"), device_id);
 }
 
 const struct cJSON *gpu_table_legacy(const struct rd_knowledge *k, unsigned device_id)
 {
-	return row_by_id(rows(k, "gpus", "legacy"), device_id);
+	return row_by_id(rd_knowledge_rows(k, "gpus", "legacy"), device_id);
 }
 
 bool gpu_table_before_gcn(const struct rd_knowledge *k, unsigned device_id)
 {
 	const struct cJSON *row;
 
-	cJSON_ArrayForEach (row, rows(k, "gpus", "before_gcn")) {
-		if (device_id >= gpu_id_of(gpu_row_str(row, "from")) && device_id <= gpu_id_of(gpu_row_str(row, "to")))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(k, "gpus", "before_gcn")) {
+		if (device_id >= gpu_id_of(rd_json_str(row, "from")) && device_id <= gpu_id_of(rd_json_str(row, "to")))
 			return true;
 	}
 	return false;
@@ -442,8 +431,8 @@ const struct cJSON *gpu_table_gfx(const struct rd_knowledge *k, const char *gfx)
 {
 	const struct cJSON *row;
 
-	cJSON_ArrayForEach (row, rows(k, "gfx", "gfx")) {
-		if (rd_streq(gpu_row_str(row, "gfx"), gfx))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(k, "gfx", "gfx")) {
+		if (rd_streq(rd_json_str(row, "gfx"), gfx))
 			return row;
 	}
 	return NULL;
@@ -453,7 +442,7 @@ const struct cJSON *gpu_table_gfx_by_gc(const struct rd_knowledge *k, const char
 {
 	const struct cJSON *row, *version;
 
-	cJSON_ArrayForEach (row, rows(k, "gfx", "gfx")) {
+	cJSON_ArrayForEach (row, rd_knowledge_rows(k, "gfx", "gfx")) {
 		cJSON_ArrayForEach (version, cJSON_GetObjectItemCaseSensitive(row, "gc")) {
 			if (cJSON_IsString(version) && rd_streq(version->valuestring, gc))
 				return row;

@@ -99,8 +99,6 @@ const struct cJSON *gpu_table_legacy(const struct rd_knowledge *k, unsigned devi
 bool gpu_table_before_gcn(const struct rd_knowledge *k, unsigned device_id);
 const struct cJSON *gpu_table_gfx(const struct rd_knowledge *k, const char *gfx);
 const struct cJSON *gpu_table_gfx_by_gc(const struct rd_knowledge *k, const char *gc);
-/* A string of a row; "" where it has none. */
-const char *gpu_row_str(const struct cJSON *row, const char *key);
 bool gpu_row_true(const struct cJSON *row, const char *key);
 /* "0x74a1" -> 0x74a1, 0 for anything else. */
 unsigned gpu_id_of(const char *text);

@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/pci.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/sysroot.h"
@@ -187,7 +188,7 @@ static const struct cJSON *sku_of(const struct cJSON *device, const char *revisi
 	const struct cJSON *sku, *any = NULL;
 
 	cJSON_ArrayForEach (sku, cJSON_GetObjectItemCaseSensitive(device, "skus")) {
-		const char *wanted = gpu_row_str(sku, "revision");
+		const char *wanted = rd_json_str(sku, "revision");
 
 		if (!*wanted)
 			any = sku;
@@ -200,7 +201,7 @@ static const struct cJSON *sku_of(const struct cJSON *device, const char *revisi
 /* The revision decides: 744c is six cards. Without it, the card's own name (an Instinct states it), else the ids. */
 static void set_name(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const struct cJSON *device)
 {
-	const char *name = gpu_row_str(sku_of(device, rd_fact_get_str(gpu, "revision")), "name");
+	const char *name = rd_json_str(sku_of(device, rd_fact_get_str(gpu, "revision")), "name");
 	rd_auto_free char *own = NULL, *made = NULL;
 	const char *codename;
 
@@ -214,7 +215,7 @@ static void set_name(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const struct
 		rd_fact_set_str(gpu, "name", own, source);
 		return;
 	}
-	codename = gpu_row_str(device, "codename");
+	codename = rd_json_str(device, "codename");
 	made = rd_xasprintf("AMD %s (1002:%04x)", *codename ? codename : "GPU", gpu_id_of(rd_fact_get_str(gpu, "device_id")));
 	rd_fact_set_str(gpu, "name", made, "PCI device id");
 }
@@ -222,7 +223,7 @@ static void set_name(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const struct
 static void set_kind(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const struct cJSON *device)
 {
 	rd_auto_free char *physical = NULL, *source = gpu_path(gpu, "physfn");
-	const char *kind = gpu_row_str(device, "kind");
+	const char *kind = rd_json_str(device, "kind");
 
 	if (gpu_link_name(ctx, gpu, &physical, "physfn") == 0) {
 		rd_fact_set_str(gpu, "kind", "vf", source);

@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "rocm-doctor/error.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
@@ -61,7 +62,7 @@ static bool gfx_from_discovery(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 	row = gpu_table_gfx_by_gc(ctx->knowledge, version);
 	if (!row || rd_fact_get(gpu, "gfx"))
 		return false;
-	rd_fact_set_str(gpu, "gfx", gpu_row_str(row, "gfx"), source);
+	rd_fact_set_str(gpu, "gfx", rd_json_str(row, "gfx"), source);
 	rd_fact_set_str(gpu, "gfx_source", "ip_discovery", source);
 	return true;
 }
@@ -75,7 +76,7 @@ static bool gfx_from_table(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 		row = gpu_table_legacy(ctx->knowledge, id);
 	if (!row)
 		return false;
-	rd_fact_set_str(gpu, "gfx", gpu_row_str(row, "gfx"), "table gpus");
+	rd_fact_set_str(gpu, "gfx", rd_json_str(row, "gfx"), "table gpus");
 	rd_fact_set_str(gpu, "gfx_source", "table", "table gpus");
 	return true;
 }
@@ -95,7 +96,7 @@ static void set_gfx(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const struct 
 		rd_fact_set_unknown_why(gpu, "family", "the processor's name is not known", "table gfx");
 		return;
 	}
-	family = gpu_row_str(gpu_table_gfx(ctx->knowledge, rd_fact_get_str(gpu, "gfx")), "architecture");
+	family = rd_json_str(gpu_table_gfx(ctx->knowledge, rd_fact_get_str(gpu, "gfx")), "architecture");
 	if (*family)
 		rd_fact_set_str(gpu, "family", family, "table gfx");
 }

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
@@ -65,7 +66,7 @@ static int run(struct rd_probe_ctx *ctx)
 		int r;
 
 		/* For all others nobody needs to know. */
-		if (!*gpu_row_str(gpu_table_gfx(ctx->knowledge, gfx), "last_rocm"))
+		if (!*rd_json_str(gpu_table_gfx(ctx->knowledge, gfx), "last_rocm"))
 			continue;
 		r = look(ctx, gfx, &source);
 		if (r < 0)

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/tri.h"
@@ -174,7 +175,7 @@ static const struct cJSON *release_row(const struct rd_knowledge *k, const char 
 	const struct cJSON *row, *best = NULL;
 
 	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(rd_knowledge_table(k, "support"), "releases")) {
-		if (rd_version_has_prefix(gpu_row_str(row, "rocm"), release))
+		if (rd_version_has_prefix(rd_json_str(row, "rocm"), release))
 			best = row;
 	}
 	return best;
@@ -199,8 +200,8 @@ static bool product_listed(struct rd_probe_ctx *ctx, const struct rd_fact *gpu, 
 	const struct cJSON *sku;
 
 	cJSON_ArrayForEach (sku, cJSON_GetObjectItemCaseSensitive(device, "skus")) {
-		const char *since = gpu_row_str(sku, "listed_since"), *until = gpu_row_str(sku, "listed_until");
-		const char *wanted = gpu_row_str(sku, "revision");
+		const char *since = rd_json_str(sku, "listed_since"), *until = rd_json_str(sku, "listed_until");
+		const char *wanted = rd_json_str(sku, "revision");
 
 		if (*wanted && gpu_id_of(wanted) != revision)
 			continue;
@@ -239,7 +240,7 @@ static bool never(struct rd_probe_ctx *ctx, const struct rd_fact *gpu, const str
 static void judge(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const struct stacks *s)
 {
 	const struct cJSON *row = gpu_table_gfx(ctx->knowledge, rd_fact_get_str(gpu, "gfx"));
-	const char *first = gpu_row_str(row, "first_rocm"), *last = gpu_row_str(row, "last_rocm");
+	const char *first = rd_json_str(row, "first_rocm"), *last = rd_json_str(row, "last_rocm");
 	/* Another name has been given to the GPU: then code for that name counts, and this is no place to judge it. */
 	bool renamed = rd_fact_get_bool(ctx->facts, "runtime.override.set");
 	bool dropped = *last && all_stacks(s, newer, last), too_new = *first && all_stacks(s, older, first);
@@ -317,7 +318,7 @@ static void set_guest(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 		return;
 	cJSON_ArrayForEach (row,
 	                    cJSON_GetObjectItemCaseSensitive(rd_knowledge_table(ctx->knowledge, "virtualization"), "pairs")) {
-		found |= rd_streq(gpu_row_str(row, "technology"), how) && names(row, "devices", device);
+		found |= rd_streq(rd_json_str(row, "technology"), how) && names(row, "devices", device);
 	}
 	rd_fact_set_str(gpu, "support.in_guest", found ? "listed" : "unlisted", "table virtualization");
 }

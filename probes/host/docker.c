@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rocm-doctor/accounts.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/sysroot.h"
 #include "util/cleanup.h"
@@ -50,13 +51,6 @@ static int read_json(struct rd_sysroot *sr, const char *path, cJSON **ret)
 	return r;
 }
 
-static const char *string_at(const cJSON *object, const char *key)
-{
-	const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return value ? value : "";
-}
-
 /* Contexts stand in folders named by a hash, so the one with the name is looked for. */
 static char *endpoint_of(struct rd_sysroot *sr, const char *dir, const char *context, char **ret_source)
 {
@@ -72,10 +66,10 @@ static char *endpoint_of(struct rd_sysroot *sr, const char *dir, const char *con
 		if (read_json(sr, files.v[i], &meta) < 0)
 			continue;
 		endpoints = cJSON_GetObjectItemCaseSensitive(meta, "Endpoints");
-		if (!rd_streq(string_at(meta, "Name"), context))
+		if (!rd_streq(rd_json_str(meta, "Name"), context))
 			continue;
 		*ret_source = rd_xstrdup(files.v[i]);
-		return rd_xstrdup(string_at(cJSON_GetObjectItemCaseSensitive(endpoints, "docker"), "Host"));
+		return rd_xstrdup(rd_json_str(cJSON_GetObjectItemCaseSensitive(endpoints, "docker"), "Host"));
 	}
 	return NULL;
 }
@@ -117,8 +111,8 @@ static int set_context(struct rd_probe_ctx *ctx)
 	} else if (rd_sysroot_getenv(ctx->sysroot, &value, "DOCKER_CONTEXT") == 1 && *value) {
 		context = value;
 		source = rd_xstrdup("DOCKER_CONTEXT");
-	} else if (*string_at(json, "currentContext")) {
-		context = string_at(json, "currentContext");
+	} else if (*rd_json_str(json, "currentContext")) {
+		context = rd_json_str(json, "currentContext");
 		source = rd_xstrdup(config);
 	}
 	if (!source)

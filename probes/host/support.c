@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "util/cleanup.h"
@@ -30,13 +31,6 @@ static const struct rd_fact *amd_root(const struct rd_fact *facts)
 	return n == 1 ? only : NULL;
 }
 
-static const char *string_of(const cJSON *object, const char *key)
-{
-	const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return value ? value : "";
-}
-
 /* The release itself, else the newest known one of its X.Y. */
 static const cJSON *find_release(const cJSON *table, const char *version)
 {
@@ -46,9 +40,9 @@ static const cJSON *find_release(const cJSON *table, const char *version)
 		rd_xstrndup(version, dot ? (size_t)(dot - version) + 1 + strcspn(dot + 1, ".") : strlen(version));
 
 	cJSON_ArrayForEach (release, cJSON_GetObjectItemCaseSensitive(table, "releases")) {
-		if (rd_streq(string_of(release, "version"), version))
+		if (rd_streq(rd_json_str(release, "version"), version))
 			return release;
-		if (rd_version_has_prefix(string_of(release, "version"), series))
+		if (rd_version_has_prefix(rd_json_str(release, "version"), series))
 			near = release;
 	}
 	return near;
@@ -94,7 +88,7 @@ static int run(struct rd_probe_ctx *ctx)
 	version = rd_fact_get_str(root, "version");
 	release = *version ? find_release(rd_knowledge_table(ctx->knowledge, "releases"), version) : NULL;
 	systems = cJSON_GetObjectItemCaseSensitive(release, "systems");
-	if (!cJSON_GetArraySize(systems) || rd_streq(string_of(release, "confidence"), "low"))
+	if (!cJSON_GetArraySize(systems) || rd_streq(rd_json_str(release, "confidence"), "low"))
 		return 0;
 	rd_fact_set_bool(ctx->facts, "host.support.judged", true, "table releases");
 	rd_fact_set_str(ctx->facts, "host.support.rocm", version, rd_fact_source(rd_fact_get(root, "version")));

@@ -50,7 +50,7 @@ static int is_on_disk(struct rd_sysroot *sr, const char *release, const char *fi
 /* The row of the table for a gfx: any one of its files is enough. */
 static const cJSON *row_of(const struct rd_knowledge *knowledge, const char *gfx)
 {
-	const cJSON *table = knowledge ? rd_knowledge_table(knowledge, "firmware") : NULL;
+	const cJSON *table = rd_knowledge_table(knowledge, "firmware");
 	const cJSON *row;
 
 	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(table, "files")) {

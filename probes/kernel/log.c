@@ -12,6 +12,7 @@
 #include <cjson/cJSON.h>
 
 #include "common.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/sysroot.h"
@@ -52,21 +53,14 @@ static void signatures_clear(struct signatures *s)
 	free(s->v);
 }
 
-static const char *text_of(const cJSON *row, const char *name)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
-
-	return text ? text : "";
-}
-
 static void load(const cJSON *table, struct signatures *ret)
 {
 	const cJSON *row, *word;
 
 	cJSON_ArrayForEach (row, cJSON_GetObjectItemCaseSensitive(table, "signatures")) {
-		struct signature s = { .id = text_of(row, "id"),
-			               .severity = text_of(row, "severity"),
-			               .pattern = text_of(row, "regex"),
+		struct signature s = { .id = rd_json_str(row, "id"),
+			               .severity = rd_json_str(row, "severity"),
+			               .pattern = rd_json_str(row, "regex"),
 			               .needs = RD_STRV_INIT };
 
 		if (!s.id[0])
@@ -243,7 +237,7 @@ static void mark_unknown(struct rd_probe_ctx *ctx, int r)
 static int run(struct rd_probe_ctx *ctx)
 {
 	rd_auto(signatures_clear) struct signatures signatures = { 0 };
-	const cJSON *table = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, "log_signatures") : NULL;
+	const cJSON *table = rd_knowledge_table(ctx->knowledge, "log_signatures");
 	struct rd_fact *gpus = rd_fact_get_mutable(ctx->facts, "gpus");
 	const char *source = KMSG;
 	rd_auto_free char *text = NULL;

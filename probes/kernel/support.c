@@ -11,6 +11,7 @@
 #include <cjson/cJSON.h>
 
 #include "common.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "util/cleanup.h"
@@ -21,21 +22,6 @@
 #define KERNELS "table kernels"
 #define DRIVERS "table drivers"
 #define FIRMWARE "table firmware"
-
-static const cJSON *rows_of(const struct rd_probe_ctx *ctx, const char *table, const char *list)
-{
-	const cJSON *root = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, table) : NULL;
-
-	return cJSON_GetObjectItemCaseSensitive(root, list);
-}
-
-/* "" where the row has no such string. */
-static const char *text_of(const cJSON *row, const char *name)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
-
-	return text ? text : "";
-}
 
 static double number_of(const cJSON *row, const char *name)
 {
@@ -81,16 +67,16 @@ static void judge_age(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const char 
 	const cJSON *row, *found = NULL;
 	const char *absent, *first;
 
-	cJSON_ArrayForEach (row, rows_of(ctx, "kernels", "rows")) {
-		if (rd_streq(text_of(row, "gfx"), rd_fact_get_str(gpu, "gfx")))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "kernels", "rows")) {
+		if (rd_streq(rd_json_str(row, "gfx"), rd_fact_get_str(gpu, "gfx")))
 			found = row;
 	}
 	if (!found) {
 		rd_fact_set_unknown_why(gpu, fact, "no kernel is on record for this GPU", KERNELS);
 		return;
 	}
-	absent = text_of(found, "absent_up_to");
-	first = text_of(found, "first");
+	absent = rd_json_str(found, "absent_up_to");
+	first = rd_json_str(found, "first");
 	rd_fact_set_str(gpu, "kernel_first", first[0] ? first : "", KERNELS);
 	if (!absent[0] || (first[0] && compare_series(release, first) >= 0))
 		rd_fact_set_bool(gpu, fact, false, KERNELS);
@@ -131,8 +117,8 @@ static const cJSON *driver_row(const struct rd_probe_ctx *ctx, const char *versi
 	rd_auto_free char *module = rd_xstrndup(version, strcspn(version, "-+~ "));
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, rows_of(ctx, "drivers", "drivers")) {
-		if (text_of(row, "module")[0] && rd_version_has_prefix(module, text_of(row, "module")))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "drivers", "drivers")) {
+		if (rd_json_str(row, "module")[0] && rd_version_has_prefix(module, rd_json_str(row, "module")))
 			return row;
 	}
 	return NULL;
@@ -164,10 +150,10 @@ static void set_too_old(struct rd_fact *facts, const char *rocm, const char *lim
 static void judge_dkms_window(struct rd_probe_ctx *ctx, const char *rocm)
 {
 	const cJSON *row = driver_row(ctx, rd_fact_get_str(ctx->facts, "kernel.amdgpu.version"));
-	const cJSON *table = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, "drivers") : NULL;
-	const char *limit = text_of(row, "rocm_max"), *newest = text_of(table, "rocm_newest");
+	const cJSON *table = rd_knowledge_table(ctx->knowledge, "drivers");
+	const char *limit = rd_json_str(row, "rocm_max"), *newest = rd_json_str(table, "rocm_newest");
 
-	rd_fact_set_str(ctx->facts, "kernel.amdgpu.driver", text_of(row, "driver"), DRIVERS);
+	rd_fact_set_str(ctx->facts, "kernel.amdgpu.driver", rd_json_str(row, "driver"), DRIVERS);
 	rd_fact_set_str(ctx->facts, "kernel.amdgpu.rocm_max", limit, DRIVERS);
 	if (!limit[0])
 		rd_fact_set_unknown_why(ctx->facts, "kernel.amdgpu.too_old", "no ROCm is on record for this driver", DRIVERS);
@@ -202,17 +188,17 @@ static void judge_in_tree(struct rd_probe_ctx *ctx, const char *rocm)
 	rd_fact_set_bool(ctx->facts, "kernel.amdgpu.too_old", false, DRIVERS);
 	if (rd_fact_get_bool(ctx->facts, "kernel.backports") || kernel_release(ctx, &release) < 0)
 		return;
-	cJSON_ArrayForEach (row, rows_of(ctx, "drivers", "in_tree")) {
-		const char *from = text_of(row, "rocm_from"), *before = text_of(row, "kernel_before");
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "drivers", "in_tree")) {
+		const char *from = rd_json_str(row, "rocm_from"), *before = rd_json_str(row, "kernel_before");
 
 		if (!from[0] || !before[0] || rd_version_compare(rocm, from, RD_VERSION_ROCM) < 0 ||
 		    compare_series(release, before) >= 0 || !drives_gfx_of(ctx->facts, row))
 			continue;
-		if (compare_series(release, text_of(row, "kernel_from")) < 0)
+		if (compare_series(release, rd_json_str(row, "kernel_from")) < 0)
 			rd_fact_set_unknown_why(ctx->facts, "kernel.amdgpu.too_old",
 			                        "this kernel is not on record with this ROCm", DRIVERS);
 		else
-			set_too_old(ctx->facts, rocm, NULL, text_of(row, "effect"));
+			set_too_old(ctx->facts, rocm, NULL, rd_json_str(row, "effect"));
 	}
 }
 
@@ -236,7 +222,7 @@ static void judge_dkms_kernel(struct rd_probe_ctx *ctx)
 {
 	static const char fact[] = "kernel.amdgpu.dkms.kernel_too_new";
 	const char *version = rd_fact_get_str(ctx->facts, "kernel.amdgpu.dkms.version");
-	const char *limit = text_of(driver_row(ctx, version), "kernel_max");
+	const char *limit = rd_json_str(driver_row(ctx, version), "kernel_max");
 	rd_auto_free char *release = NULL;
 
 	if (rd_fact_is_unknown(ctx->facts, "kernel.amdgpu.dkms.version"))
@@ -264,7 +250,7 @@ static double package_code(const struct rd_fact *facts)
 /* 1: on the list, 0: not, -1: cannot be told */
 static int is_known_bad(const struct rd_fact *facts, const struct rd_fact *gpu, const cJSON *row)
 {
-	const char *version = rd_fact_get_str(facts, "kernel.amdgpu.version"), *module = text_of(row, "module");
+	const char *version = rd_fact_get_str(facts, "kernel.amdgpu.version"), *module = rd_json_str(row, "module");
 	double code = package_code(facts);
 
 	if (!has_text(cJSON_GetObjectItemCaseSensitive(row, "device_ids"), rd_fact_get_str(gpu, "device_id")))
@@ -289,7 +275,7 @@ static void judge_known_bad_driver(struct rd_probe_ctx *ctx, struct rd_fact *gpu
 	}
 	if (!dkms || !rd_fact_get_str(ctx->facts, "kernel.amdgpu.version")[0])
 		return;
-	cJSON_ArrayForEach (row, rows_of(ctx, "drivers", "known_bad")) {
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "drivers", "known_bad")) {
 		int bad = is_known_bad(ctx->facts, gpu, row);
 
 		if (bad == 0)
@@ -300,8 +286,8 @@ static void judge_known_bad_driver(struct rd_probe_ctx *ctx, struct rd_fact *gpu
 			continue;
 		}
 		rd_fact_set_bool(gpu, "driver_known_bad", true, DRIVERS);
-		rd_fact_set_str(gpu, "driver_known_bad_effect", text_of(row, "effect"), DRIVERS);
-		rd_fact_set_str(gpu, "driver_fixed", text_of(row, "fixed"), DRIVERS);
+		rd_fact_set_str(gpu, "driver_known_bad_effect", rd_json_str(row, "effect"), DRIVERS);
+		rd_fact_set_str(gpu, "driver_fixed", rd_json_str(row, "fixed"), DRIVERS);
 		return;
 	}
 }
@@ -318,9 +304,9 @@ static bool has_bad_package(const struct rd_fact *facts, const cJSON *row, const
 		for (size_t i = 0; i < rd_fact_count(list); i++) {
 			const struct rd_fact *item = rd_fact_at(list, i);
 
-			if (rd_streq(rd_fact_get_str(item, "name"), text_of(package, "name")) &&
-			    rd_streq(rd_fact_get_str(item, "state"), "installed") && text_of(package, "version")[0] &&
-			    rd_str_has_prefix(rd_fact_get_str(item, "version"), text_of(package, "version"))) {
+			if (rd_streq(rd_fact_get_str(item, "name"), rd_json_str(package, "name")) &&
+			    rd_streq(rd_fact_get_str(item, "state"), "installed") && rd_json_str(package, "version")[0] &&
+			    rd_str_has_prefix(rd_fact_get_str(item, "version"), rd_json_str(package, "version"))) {
 				*ret = rd_fact_get_str(item, "name");
 				return true;
 			}
@@ -332,7 +318,7 @@ static bool has_bad_package(const struct rd_fact *facts, const cJSON *row, const
 /* Distributions name their packages of linux-firmware by its day, which is one for all of them. */
 static const char *bad_version(const cJSON *row)
 {
-	return text_of(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(row, "packages"), 0), "version");
+	return rd_json_str(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(row, "packages"), 0), "version");
 }
 
 /* What runs decides; where the driver does not say, the package from which it would come. */
@@ -341,8 +327,8 @@ static void judge_firmware(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 	const cJSON *row;
 
 	rd_fact_set_bool(gpu, "firmware.known_bad", false, FIRMWARE);
-	cJSON_ArrayForEach (row, rows_of(ctx, "firmware", "known_bad")) {
-		rd_auto_free char *fact = rd_xasprintf("firmware.%s", text_of(row, "firmware"));
+	cJSON_ArrayForEach (row, rd_knowledge_rows(ctx->knowledge, "firmware", "known_bad")) {
+		rd_auto_free char *fact = rd_xasprintf("firmware.%s", rd_json_str(row, "firmware"));
 		bool running = rd_fact_is_known(gpu, fact);
 		const char *package = "";
 
@@ -353,9 +339,9 @@ static void judge_firmware(struct rd_probe_ctx *ctx, struct rd_fact *gpu)
 		            : !has_bad_package(ctx->facts, row, &package))
 			continue;
 		rd_fact_set_bool(gpu, "firmware.known_bad", true, FIRMWARE);
-		rd_fact_set_str(gpu, "firmware.known_bad_name", text_of(row, "firmware"), FIRMWARE);
-		rd_fact_set_str(gpu, "firmware.known_bad_effect", text_of(row, "effect"), FIRMWARE);
-		rd_fact_set_str(gpu, "firmware.good", text_of(row, "good"), FIRMWARE);
+		rd_fact_set_str(gpu, "firmware.known_bad_name", rd_json_str(row, "firmware"), FIRMWARE);
+		rd_fact_set_str(gpu, "firmware.known_bad_effect", rd_json_str(row, "effect"), FIRMWARE);
+		rd_fact_set_str(gpu, "firmware.good", rd_json_str(row, "good"), FIRMWARE);
 		rd_fact_set_str(gpu, "firmware.bad_package_version", bad_version(row), FIRMWARE);
 	}
 }

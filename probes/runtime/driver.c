@@ -9,6 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include "rocm-doctor/facts.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "util/cleanup.h"
@@ -29,13 +30,6 @@ struct search {
 	const struct rd_fact *source; /* AMD's source of drivers that is there */
 };
 
-static const char *text_of(const cJSON *row, const char *name)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
-
-	return text ? text : "";
-}
-
 static bool has(const cJSON *list, const char *text, size_t len)
 {
 	const cJSON *one;
@@ -47,13 +41,6 @@ static bool has(const cJSON *list, const char *text, size_t len)
 			return true;
 	}
 	return false;
-}
-
-static const cJSON *rows(const struct search *s, const char *table, const char *list)
-{
-	const cJSON *json = s->ctx->knowledge ? rd_knowledge_table(s->ctx->knowledge, table) : NULL;
-
-	return cJSON_GetObjectItemCaseSensitive(json, list);
 }
 
 /* "30.30" of "30.30.4". */
@@ -86,9 +73,9 @@ static const cJSON *release_row(const struct search *s)
 {
 	const cJSON *row, *found = NULL;
 
-	cJSON_ArrayForEach (row, rows(s, "releases", "releases"))
+	cJSON_ArrayForEach (row, rd_knowledge_rows(s->ctx->knowledge, "releases", "releases"))
 		if (*s->rocm && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(row, "drivers")) &&
-		    rd_version_has_prefix(text_of(row, "version"), s->rocm))
+		    rd_version_has_prefix(rd_json_str(row, "version"), s->rocm))
 			found = row;
 	return found;
 }
@@ -99,8 +86,8 @@ static const char *own_series(const struct search *s)
 	const cJSON *row, *drivers = cJSON_GetObjectItemCaseSensitive(s->release, "drivers");
 	const char *own = NULL;
 
-	cJSON_ArrayForEach (row, rows(s, "drivers", "packages")) {
-		const char *driver = text_of(row, "driver"), *with = text_of(row, "pairs_with");
+	cJSON_ArrayForEach (row, rd_knowledge_rows(s->ctx->knowledge, "drivers", "packages")) {
+		const char *driver = rd_json_str(row, "driver"), *with = rd_json_str(row, "pairs_with");
 
 		with = *with ? with : driver;
 		if (!own && strncmp(with, s->rocm, series_len(s->rocm)) == 0 && series_len(with) == series_len(s->rocm))
@@ -113,7 +100,7 @@ static const char *own_series(const struct search *s)
 
 static bool is_for_kernel(const struct search *s, const cJSON *row)
 {
-	const char *release = rd_fact_get_str(s->facts, "host.kernel.release"), *limit = text_of(row, "kernel_max");
+	const char *release = rd_fact_get_str(s->facts, "host.kernel.release"), *limit = rd_json_str(row, "kernel_max");
 	rd_auto_free char *series = rd_xstrndup(release, series_len(release));
 
 	return *limit && *series && rd_version_compare(series, limit, RD_VERSION_DOTTED) <= 0;
@@ -123,12 +110,12 @@ static bool is_for_kernel(const struct search *s, const cJSON *row)
 static bool knows_gpus(const struct search *s, const cJSON *row)
 {
 	const struct rd_fact *gpus = rd_fact_get(s->facts, "gpus");
-	const cJSON *module, *list = rows(s, "drivers", "drivers");
+	const cJSON *module, *list = rd_knowledge_rows(s->ctx->knowledge, "drivers", "drivers");
 	const char *newest = "";
 
 	cJSON_ArrayForEach (module, list)
-		if (rd_streq(text_of(module, "module"), text_of(row, "module")))
-			newest = text_of(module, "rocm_max");
+		if (rd_streq(rd_json_str(module, "module"), rd_json_str(row, "module")))
+			newest = rd_json_str(module, "rocm_max");
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
 		const char *first = rd_fact_get_str(rd_fact_at(gpus, i), "support.first_rocm");
 
@@ -145,12 +132,12 @@ static bool is_newer(const struct search *s, const cJSON *row)
 	const char *now = rd_fact_get_str(s->facts, "kernel.driver_package.version");
 
 	return !rd_fact_get_bool(s->facts, "kernel.driver_package.installed") || !*now ||
-	       rd_version_compare(text_of(row, "version"), now, RD_VERSION_DPKG) > 0;
+	       rd_version_compare(rd_json_str(row, "version"), now, RD_VERSION_DPKG) > 0;
 }
 
 static bool fits(const struct search *s, const cJSON *row)
 {
-	const char *driver = text_of(row, "driver"), *system = rd_fact_get_str(s->facts, "host.os.version_id");
+	const char *driver = rd_json_str(row, "driver"), *system = rd_fact_get_str(s->facts, "host.os.version_id");
 
 	if (!has(cJSON_GetObjectItemCaseSensitive(row, "systems"), system, strlen(system)) || !is_for_kernel(s, row) ||
 	    !is_newer(s, row) || !knows_gpus(s, row))
@@ -164,8 +151,8 @@ static void choose(struct search *s)
 {
 	const cJSON *row;
 
-	cJSON_ArrayForEach (row, rows(s, "drivers", "packages")) {
-		const char *driver = text_of(row, "driver"), *best = s->best ? text_of(s->best, "driver") : "";
+	cJSON_ArrayForEach (row, rd_knowledge_rows(s->ctx->knowledge, "drivers", "packages")) {
+		const char *driver = rd_json_str(row, "driver"), *best = s->best ? rd_json_str(s->best, "driver") : "";
 
 		if (fits(s, row) &&
 		    (!s->best || !*s->rocm ||
@@ -226,14 +213,14 @@ static const char *keyring_of(const struct rd_fact *source)
 static void set(const struct search *s)
 {
 	rd_auto_free char *version =
-		rd_xasprintf("%s.%s", text_of(s->best, "version"), rd_fact_get_str(s->facts, "host.os.version_id"));
-	rd_auto_free char *uri = rd_xasprintf("https://repo.radeon.com/amdgpu/%s/ubuntu", text_of(s->best, "folder"));
-	rd_auto_free char *origin =
-		rd_xasprintf("driver %s, for kernels up to %s%s%s (table drivers: %s)", text_of(s->best, "driver"),
-	                     text_of(s->best, "kernel_max"), *s->rocm ? " and ROCm " : "", s->rocm, text_of(s->best, "source"));
+		rd_xasprintf("%s.%s", rd_json_str(s->best, "version"), rd_fact_get_str(s->facts, "host.os.version_id"));
+	rd_auto_free char *uri = rd_xasprintf("https://repo.radeon.com/amdgpu/%s/ubuntu", rd_json_str(s->best, "folder"));
+	rd_auto_free char *origin = rd_xasprintf("driver %s, for kernels up to %s%s%s (table drivers: %s)",
+	                                         rd_json_str(s->best, "driver"), rd_json_str(s->best, "kernel_max"),
+	                                         *s->rocm ? " and ROCm " : "", s->rocm, rd_json_str(s->best, "source"));
 	struct rd_fact *facts = s->ctx->facts;
 
-	rd_fact_set_str(facts, WANTED "release", text_of(s->best, "driver"), DRIVERS);
+	rd_fact_set_str(facts, WANTED "release", rd_json_str(s->best, "driver"), DRIVERS);
 	rd_fact_set_str(facts, WANTED "version", version, DRIVERS);
 	rd_fact_set_str(facts, WANTED "origin", origin, DRIVERS);
 	rd_fact_set_str(facts, WANTED "uri", uri, DRIVERS);

@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "util/cleanup.h"
@@ -17,26 +18,12 @@
 #define RELEASES "table releases"
 #define OVERRIDES "table overrides"
 
-static const cJSON *rows_of(const struct rd_probe_ctx *ctx, const char *table, const char *list)
-{
-	const cJSON *root = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, table) : NULL;
-
-	return cJSON_GetObjectItemCaseSensitive(root, list);
-}
-
-static const char *text_of(const cJSON *row, const char *name)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
-
-	return text ? text : "";
-}
-
 static const cJSON *find_row(const cJSON *rows, const char *key, const char *value)
 {
 	const cJSON *row;
 
 	cJSON_ArrayForEach (row, rows) {
-		if (rd_streq(text_of(row, key), value))
+		if (rd_streq(rd_json_str(row, key), value))
 			return row;
 	}
 	return NULL;
@@ -45,7 +32,8 @@ static const cJSON *find_row(const cJSON *rows, const char *key, const char *val
 /* The release as the table spells it: 10.0 and 6.4 are 10.0.0 and 6.4.0. */
 static const cJSON *find_release(const struct rd_probe_ctx *ctx, const char *version)
 {
-	const cJSON *rows = rows_of(ctx, "releases", "releases"), *row = find_row(rows, "version", version);
+	const cJSON *rows = rd_knowledge_rows(ctx->knowledge, "releases", "releases"),
+		    *row = find_row(rows, "version", version);
 	rd_auto_free char *longer = row ? NULL : rd_xasprintf("%s.0", version);
 
 	return row ? row : find_row(rows, "version", longer);
@@ -81,7 +69,7 @@ static void judge_system(struct rd_probe_ctx *ctx, const cJSON *release)
 	const char *id = rd_fact_get_str(ctx->facts, "host.os.id"),
 		   *version = rd_fact_get_str(ctx->facts, "host.os.version_id");
 
-	if (!release || !cJSON_GetArraySize(systems) || rd_streq(text_of(release, "confidence"), "low")) {
+	if (!release || !cJSON_GetArraySize(systems) || rd_streq(rd_json_str(release, "confidence"), "low")) {
 		rd_fact_set_unknown_why(ctx->facts, "runtime.os_support", "no list of systems for this release", RELEASES);
 		return;
 	}
@@ -141,7 +129,7 @@ static void judge_driver(struct rd_probe_ctx *ctx, const cJSON *release)
 		return;
 	rd_fact_set_str(ctx->facts, "runtime.driver", driver, "runtime.packages");
 	newer = newest && rd_version_compare(driver, newest, RD_VERSION_DOTTED) > 0 && !rd_version_has_prefix(driver, newest);
-	if (!newest || (newer && !rd_streq(text_of(release, "confidence"), "high"))) {
+	if (!newest || (newer && !rd_streq(rd_json_str(release, "confidence"), "high"))) {
 		rd_fact_set_unknown_why(ctx->facts, "runtime.too_old_for_driver", "no sure list of drivers for this release",
 		                        RELEASES);
 		return;
@@ -165,7 +153,7 @@ static void judge_release(struct rd_probe_ctx *ctx)
 		return;
 	row = find_release(ctx, rd_fact_str(release));
 	if (row)
-		rd_fact_set_str(ctx->facts, "runtime.stream", text_of(row, "stream"), RELEASES);
+		rd_fact_set_str(ctx->facts, "runtime.stream", rd_json_str(row, "stream"), RELEASES);
 	judge_system(ctx, row);
 	judge_driver(ctx, row);
 }
@@ -198,7 +186,7 @@ static bool share_family(const struct rd_probe_ctx *ctx, const char *a, const ch
 {
 	const cJSON *family;
 
-	cJSON_ArrayForEach (family, rows_of(ctx, "overrides", "families")) {
+	cJSON_ArrayForEach (family, rd_knowledge_rows(ctx->knowledge, "overrides", "families")) {
 		const cJSON *members = cJSON_GetObjectItemCaseSensitive(family, "members"), *member;
 		unsigned hits = 0;
 
@@ -220,10 +208,10 @@ static const char *verdict_on(const struct rd_probe_ctx *ctx, const char *gfx, c
 
 	if (rd_streq(gfx, other))
 		return "same";
-	row = find_row(rows_of(ctx, "overrides", "overrides"), "gfx", gfx);
+	row = find_row(rd_knowledge_rows(ctx->knowledge, "overrides", "overrides"), "gfx", gfx);
 	entry = find_row(cJSON_GetObjectItemCaseSensitive(row, "values"), "value", value);
 	if (entry)
-		return text_of(entry, "safe");
+		return rd_json_str(entry, "safe");
 	return share_family(ctx, gfx, other) ? "risky" : "no";
 }
 

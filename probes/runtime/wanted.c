@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "rocm-doctor/facts.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/probe.h"
 #include "util/cleanup.h"
@@ -76,13 +77,6 @@ static bool has_code_for_all(const struct rd_fact *gpus, const char *release)
 	return rd_fact_count(gpus) > 0;
 }
 
-static const char *text_of(const cJSON *row, const char *name)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
-
-	return text ? text : "";
-}
-
 static bool has(const cJSON *list, const char *text)
 {
 	const cJSON *one;
@@ -128,10 +122,10 @@ static bool goes_with(const struct rd_fact *facts, const cJSON *row)
 	core_systems = core ? cJSON_GetObjectItemCaseSensitive(core, "systems") : NULL;
 	if (core ? !rd_streq(rd_fact_get_str(facts, "host.os.id"), "ubuntu") || !has(core_systems, system) ||
 	                    !has_package_for_all(rd_fact_get(facts, "gpus"), core)
-	         : !*text_of(row, "build") || !rd_streq(text_of(row, "stream"), "legacy"))
+	         : !*rd_json_str(row, "build") || !rd_streq(rd_json_str(row, "stream"), "legacy"))
 		return false;
 	return is_for_system(systems, facts) && (!*driver || has(cJSON_GetObjectItemCaseSensitive(row, "drivers"), driver)) &&
-	       has_code_for_all(rd_fact_get(facts, "gpus"), text_of(row, "version"));
+	       has_code_for_all(rd_fact_get(facts, "gpus"), rd_json_str(row, "version"));
 }
 
 /*
@@ -145,7 +139,7 @@ static bool is_better(const cJSON *row, const cJSON *best)
 
 	if (!best || !a != !b)
 		return !best || !a;
-	return rd_version_compare(text_of(row, "version"), text_of(best, "version"), RD_VERSION_ROCM) > 0;
+	return rd_version_compare(rd_json_str(row, "version"), rd_json_str(best, "version"), RD_VERSION_ROCM) > 0;
 }
 
 static bool has_source_of_amd(const struct rd_fact *list)
@@ -175,8 +169,9 @@ static void set_texts(struct rd_fact *facts, const char *packages, const char *v
 
 static void set_classic_apt(struct rd_fact *facts, const cJSON *row)
 {
-	rd_auto_free char *version = rd_xasprintf("%s~%s", text_of(row, "build"), rd_fact_get_str(facts, "host.os.version_id"));
-	rd_auto_free char *uri = rd_xasprintf("https://repo.radeon.com/rocm/apt/%s", text_of(row, "folder"));
+	rd_auto_free char *version =
+		rd_xasprintf("%s~%s", rd_json_str(row, "build"), rd_fact_get_str(facts, "host.os.version_id"));
+	rd_auto_free char *uri = rd_xasprintf("https://repo.radeon.com/rocm/apt/%s", rd_json_str(row, "folder"));
 
 	set_texts(facts, "rocm", version, uri, rd_fact_get_str(facts, "host.os.codename"), "/etc/apt/keyrings/rocm.gpg");
 }
@@ -185,10 +180,10 @@ static void set_classic_apt(struct rd_fact *facts, const cJSON *row)
 static void set_classic_rpm(struct rd_fact *facts, const cJSON *row)
 {
 	const char *system = rd_fact_get_str(facts, "runtime.expected_build");
-	bool old = rd_version_compare(text_of(row, "version"), "6.2", RD_VERSION_ROCM) < 0;
-	rd_auto_free char *version = rd_xasprintf("%s.%s", text_of(row, "build"), system);
+	bool old = rd_version_compare(rd_json_str(row, "version"), "6.2", RD_VERSION_ROCM) < 0;
+	rd_auto_free char *version = rd_xasprintf("%s.%s", rd_json_str(row, "build"), system);
 	rd_auto_free char *uri = rd_xasprintf("https://repo.radeon.com/rocm/%s%s/%s/main", old ? "rhel" : "el",
-	                                      system + strcspn(system, "0123456789"), text_of(row, "folder"));
+	                                      system + strcspn(system, "0123456789"), rd_json_str(row, "folder"));
 
 	set_texts(facts, "rocm", version, uri, "", "/etc/pki/rpm-gpg/RPM-GPG-KEY-rocm");
 }
@@ -196,11 +191,11 @@ static void set_classic_rpm(struct rd_fact *facts, const cJSON *row)
 /* amdrocm10.0-gfx942 for each kind of GPU. */
 static void set_core(struct rd_fact *facts, const cJSON *row, const cJSON *core)
 {
-	const char *release = text_of(row, "version"), *system = rd_fact_get_str(facts, "host.os.version_id");
+	const char *release = rd_json_str(row, "version"), *system = rd_fact_get_str(facts, "host.os.version_id");
 	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
 	rd_auto_strbuf struct rd_strbuf packages = RD_STRBUF_INIT;
 	rd_auto_strv struct rd_strv gfx = RD_STRV_INIT;
-	rd_auto_free char *uri = rd_xasprintf("%s%.*s%s/", text_of(core, "uri"), (int)strcspn(system, "."), system,
+	rd_auto_free char *uri = rd_xasprintf("%s%.*s%s/", rd_json_str(core, "uri"), (int)strcspn(system, "."), system,
 	                                      system + strcspn(system, ".") + (strchr(system, '.') != NULL));
 
 	for (size_t i = 0; i < rd_fact_count(gpus); i++)
@@ -208,12 +203,12 @@ static void set_core(struct rd_fact *facts, const cJSON *row, const cJSON *core)
 	for (size_t i = 0; i < gfx.n; i++)
 		rd_strbuf_addf(&packages, "%samdrocm%.*s-%s", i ? ", " : "", (int)(strrchr(release, '.') - release), release,
 		               gfx.v[i]);
-	set_texts(facts, packages.buf, text_of(core, "build"), uri, "stable", "/etc/apt/keyrings/amdrocm.gpg");
+	set_texts(facts, packages.buf, rd_json_str(core, "build"), uri, "stable", "/etc/apt/keyrings/amdrocm.gpg");
 }
 
 static void set_wanted(struct rd_probe_ctx *ctx)
 {
-	const cJSON *table = ctx->knowledge ? rd_knowledge_table(ctx->knowledge, "releases") : NULL, *row, *best = NULL;
+	const cJSON *table = rd_knowledge_table(ctx->knowledge, "releases"), *row, *best = NULL;
 	const struct rd_fact *facts = ctx->facts;
 	const cJSON *core;
 
@@ -224,7 +219,7 @@ static void set_wanted(struct rd_probe_ctx *ctx)
 		if (goes_with(facts, row) && is_better(row, best))
 			best = row;
 	if (best) {
-		rd_fact_set_str(ctx->facts, "runtime.wanted.release", text_of(best, "version"), "table releases");
+		rd_fact_set_str(ctx->facts, "runtime.wanted.release", rd_json_str(best, "version"), "table releases");
 		core = cJSON_GetObjectItemCaseSensitive(best, "core");
 		if (core)
 			set_core(ctx->facts, best, core);

@@ -517,6 +517,11 @@ const cJSON *rd_knowledge_table(const struct rd_knowledge *k, const char *name)
 	return k ? get_json(k, "tables", name) : NULL;
 }
 
+const cJSON *rd_knowledge_rows(const struct rd_knowledge *k, const char *table, const char *list)
+{
+	return cJSON_GetObjectItemCaseSensitive(rd_knowledge_table(k, table), list);
+}
+
 const cJSON *rd_knowledge_profile(const struct rd_knowledge *k, const char *name)
 {
 	return k ? get_json(k, "profiles", name) : NULL;

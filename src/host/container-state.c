@@ -17,6 +17,7 @@
 #include <cjson/cJSON.h>
 
 #include "container-internal.h"
+#include "rocm-doctor/json.h"
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
@@ -90,13 +91,6 @@ static char *folder_name(const char *path, unsigned up)
 	return rd_xstrndup(begin, (size_t)(end - begin));
 }
 
-static const char *text_of(const cJSON *json, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, key));
-
-	return text ? text : "";
-}
-
 static uint64_t number_of(const cJSON *json, const char *key)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
@@ -151,7 +145,7 @@ static void read_docker(struct search *s, const struct source *source, const cha
 {
 	rd_auto_free char *id = folder_name(path, 0);
 	cJSON *json = cJSON_Parse(text);
-	const char *own = text_of(json, "Name");
+	const char *own = rd_json_str(json, "Name");
 
 	add(s, source->engine, id, is_named(own + (*own == '/'), s->name),
 	    number_of(cJSON_GetObjectItemCaseSensitive(json, "State"), "Pid"), 0);
@@ -195,7 +189,7 @@ static void read_podman(struct search *s, const struct source *source, const cha
 
 	(void)path;
 	cJSON_ArrayForEach (container, json) {
-		const char *id = text_of(container, "id");
+		const char *id = rd_json_str(container, "id");
 		bool named = false;
 
 		cJSON_ArrayForEach (own, cJSON_GetObjectItemCaseSensitive(container, "names")) {
@@ -214,11 +208,11 @@ static void read_task(struct search *s, const struct source *source, const char 
 	rd_auto_free char *file = rd_xasprintf("%.*s/init.pid", (int)(strrchr(path, '/') - path), path);
 	cJSON *json = cJSON_Parse(text);
 	const cJSON *notes = cJSON_GetObjectItemCaseSensitive(json, "annotations");
-	const char *container = text_of(notes, "io.kubernetes.cri.container-name");
-	rd_auto_free char *both = rd_xasprintf("%s/%s", text_of(notes, "io.kubernetes.cri.sandbox-name"), container);
+	const char *container = rd_json_str(notes, "io.kubernetes.cri.container-name");
+	rd_auto_free char *both = rd_xasprintf("%s/%s", rd_json_str(notes, "io.kubernetes.cri.sandbox-name"), container);
 
 	add(s, source->engine, id,
-	    rd_streq(text_of(notes, "nerdctl/name"), s->name) || rd_streq(container, s->name) ||
+	    rd_streq(rd_json_str(notes, "nerdctl/name"), s->name) || rd_streq(container, s->name) ||
 	            (*container && rd_streq(both, s->name)),
 	    pid_in_file(file), 0);
 	cJSON_Delete(json);
@@ -297,7 +291,7 @@ static void read_moved(struct search *s)
 	rd_auto_free char *daemon = rd_xasprintf("%s/etc/docker/daemon.json", s->root), *text = read_whole(daemon);
 	rd_auto_free char *conf = rd_xasprintf("%s/etc/containers/storage.conf", s->root), *storage = read_whole(conf);
 	cJSON *json = text ? cJSON_Parse(text) : NULL;
-	const char *docker = text_of(json, "data-root");
+	const char *docker = rd_json_str(json, "data-root");
 	char *rest = storage, *line, folder[512];
 
 	if (*docker == '/' && !rd_streq(docker, "/var/lib/docker")) {

@@ -202,3 +202,10 @@ void rd_json_clear(struct rd_json *doc)
 	free(doc->text);
 	doc->text = NULL;
 }
+
+const char *rd_json_str(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text ? text : "";
+}

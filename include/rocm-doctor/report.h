@@ -31,8 +31,10 @@ struct rd_report {
 	enum rd_status status;
 	char *summary;
 	char *headline; /* the host in one line: system, kernel, GPUs, user */
+	bool unjudged;  /* a layer is: no verdict on what was selected */
 	struct rd_report_layer {
 		enum rd_status status;
+		bool unjudged; /* unknown, or something in it waits for a cause that was not selected */
 		char *summary;
 	} layers[RD_LAYER_COUNT];
 	const struct rd_finding **findings;
@@ -59,7 +61,7 @@ void rd_report_add_requirement(struct rd_report *report, const char *expression,
 
 /* True for a consequence none of whose causes was selected: nothing else in the report tells of it. */
 bool rd_report_lacks_cause(const struct rd_report *report, const struct rd_finding *f);
-/* The first layer that is blocked, NULL without one. */
+/* The first layer in which something waits for a cause that was not selected, NULL without one. */
 const char *rd_report_waiting_layer(const struct rd_report *report);
 /* How many requirements are false. */
 size_t rd_report_unmet(const struct rd_report *report);

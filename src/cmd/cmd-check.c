@@ -88,7 +88,7 @@ static bool reaches_gate(const struct rd_app *app, const struct rd_report *repor
 
 static int exit_status(const struct rd_app *app, const struct rd_report *report)
 {
-	bool unmet = false, unknown = report->status == RD_STATUS_UNKNOWN;
+	bool unmet = false, unknown = report->unjudged;
 
 	for (size_t i = 0; i < report->requirements_n; i++) {
 		unmet = unmet || report->requirements[i].result == RD_FALSE;

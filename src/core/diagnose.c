@@ -42,7 +42,7 @@ struct rd_diagnosis {
 	struct instance **unknown; /* undetermined or masked, by layer and id */
 	size_t found_n, unknown_n;
 	size_t *first; /* by rule: its instances are those before the next rule's first */
-	bool *clear;   /* by rule: every instance was false */
+	bool *clear;   /* by rule: no instance is true or unknown */
 	size_t checked;
 	struct rd_strv addresses; /* of all GPUs */
 };
@@ -334,7 +334,6 @@ static void apply_rule(struct rd_diagnosis *d, size_t rule_index)
 		apply(d, rule_index, NULL, first);
 	for (size_t i = first; i < d->n; i++)
 		d->v[i]->only_not_asked = d->v[i]->finding.state == RD_UNKNOWN && all_not_asked(&d->v[i]->finding);
-	d->clear[rule_index] = d->n == first;
 	d->checked++;
 }
 
@@ -437,6 +436,18 @@ static void settle_instance(struct rd_diagnosis *d, size_t index)
 	free(accepted.v);
 }
 
+/* A rule of which nothing holds; nor does a summary that sums up nothing. */
+static void note_clear(struct rd_diagnosis *d)
+{
+	for (size_t i = 0; i < d->k->rules_n; i++) {
+		bool holds = false;
+
+		for (size_t j = d->first[i]; j < d->first[i + 1]; j++)
+			holds |= d->v[j]->holds;
+		d->clear[i] = d->k->rules[i]->enabled && !holds;
+	}
+}
+
 /* Causes are settled before what follows from them. */
 static void settle(struct rd_diagnosis *d)
 {
@@ -487,6 +498,7 @@ static void name_role(struct rd_diagnosis *d, struct instance *in)
 
 	if (f->state == RD_UNKNOWN) {
 		f->masked = in->causes.n;
+		f->caused_by = causes_of(d, in, &f->caused_by_n);
 	} else if (in->causes.n) {
 		f->role = RD_CONSEQUENCE;
 		f->caused_by = causes_of(d, in, &f->caused_by_n);
@@ -568,6 +580,7 @@ struct rd_diagnosis *rd_diagnose(const struct rd_knowledge *k, const struct rd_f
 	d->first[k->rules_n] = d->n;
 	raise_severities(d, profile);
 	settle(d);
+	note_clear(d);
 	put_in_order(d);
 	return d;
 }

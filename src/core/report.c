@@ -92,6 +92,7 @@ static void sort_unknown(struct rd_report *report)
 /* What is known of one layer while it is summed up. */
 struct tally {
 	bool selected, has_consequence, has_masked;
+	bool unjudged; /* something here waits for a cause that the report does not tell of */
 	size_t decided, undecided;
 	const struct rd_finding *worst; /* no consequence */
 	size_t more;                    /* further findings of that severity that are no consequence */
@@ -116,14 +117,31 @@ static void take_finding(struct rd_report *report, struct tally *t, const struct
 	}
 }
 
+static bool tells_of(const struct rd_report *report, const char *id)
+{
+	for (size_t i = 0; i < report->findings_n; i++)
+		if (rd_streq(report->findings[i]->rule->id, id))
+			return true;
+	return false;
+}
+
+static bool tells_of_a_cause(const struct rd_report *report, const struct rd_finding *f)
+{
+	for (size_t i = 0; i < f->caused_by_n; i++)
+		if (tells_of(report, f->caused_by[i]))
+			return true;
+	return false;
+}
+
 static void take_unknown(struct rd_report *report, struct tally *t, const struct rd_finding *f)
 {
-	t->undecided++;
 	if (f->masked) {
 		t->has_masked = true;
+		t->unjudged |= !tells_of_a_cause(report, f);
 		report->waiting++;
 		return;
 	}
+	t->undecided++;
 	for (size_t i = 0; i < f->evidence_n; i++)
 		add_unknown(report, &f->evidence[i]);
 }
@@ -157,17 +175,35 @@ static bool may_wait(const struct rd_rule *rule)
 }
 
 /* Findings that were not selected count as well: what waits for them is not healthy. */
-static void find_awaited(const struct rd_report *report, struct tally tallies[RD_LAYER_COUNT])
+static const struct rd_finding *awaited_by(const struct rd_report *report, const struct rd_rule *rule)
 {
-	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(report->diagnosis, f));) {
-		for (size_t j = 0; j < report->clear_n && !f->gpus_n && f->severity == RD_ERROR; j++) {
-			const struct rd_rule *rule = report->clear[j];
+	for (const struct rd_finding *f = NULL; may_wait(rule) && (f = rd_diagnosis_next(report->diagnosis, f));)
+		if (!f->gpus_n && f->severity == RD_ERROR && rule->layer > f->rule->layer &&
+		    rd_knowledge_explains(report->knowledge, f->rule, rule))
+			return f;
+	return NULL;
+}
 
-			if (rule->layer > f->rule->layer && may_wait(rule) && !tallies[rule->layer].awaited &&
-			    rd_knowledge_explains(report->knowledge, f->rule, rule))
-				tallies[rule->layer].awaited = f;
+/* Of what is clear those that wait are no verdict. */
+static void part_waiting(struct rd_report *report, struct tally tallies[RD_LAYER_COUNT])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->clear_n; i++) {
+		struct tally *t = &tallies[report->clear[i]->layer];
+		const struct rd_finding *cause = awaited_by(report, report->clear[i]);
+
+		if (!cause) {
+			report->clear[n++] = report->clear[i];
+			continue;
 		}
+		if (!t->awaited)
+			t->awaited = cause;
+		t->unjudged |= !tells_of(report, cause->rule->id);
+		t->decided--;
+		report->waiting++;
 	}
+	report->clear_n = n;
 }
 
 /* Without this fact a layer has not been examined, whatever was decided beside it. */
@@ -178,9 +214,7 @@ static const char *const core_facts[RD_LAYER_COUNT] = {
 
 static bool is_unexamined(enum rd_layer layer, const struct tally *t, const struct rd_fact *facts)
 {
-	if (!t->undecided)
-		return false;
-	return !t->decided || (core_facts[layer] && rd_fact_is_unknown(facts, core_facts[layer]));
+	return !t->decided || (t->undecided && core_facts[layer] && rd_fact_is_unknown(facts, core_facts[layer]));
 }
 
 static enum rd_status layer_status(enum rd_layer layer, const struct tally *t, const struct rd_fact *facts)
@@ -240,8 +274,6 @@ static char *layer_words(const struct rd_report *report, enum rd_layer layer, en
 
 static void sum_up_layers(struct rd_report *report, const struct tally tallies[RD_LAYER_COUNT], const struct rd_fact *facts)
 {
-	bool any_unknown = false;
-
 	report->status = RD_STATUS_OK;
 	for (size_t i = 0; i < report->findings_n; i++) {
 		enum rd_status s = status_of(report->findings[i]->severity);
@@ -254,9 +286,10 @@ static void sum_up_layers(struct rd_report *report, const struct tally tallies[R
 
 		report->layers[i].status = s;
 		report->layers[i].summary = layer_words(report, (enum rd_layer)i, s, &tallies[i], facts);
-		any_unknown = any_unknown || s == RD_STATUS_UNKNOWN;
+		report->layers[i].unjudged = s == RD_STATUS_UNKNOWN || tallies[i].unjudged;
+		report->unjudged |= report->layers[i].unjudged;
 	}
-	if (report->status == RD_STATUS_OK && any_unknown)
+	if (report->status == RD_STATUS_OK && report->unjudged)
 		report->status = RD_STATUS_UNKNOWN;
 }
 
@@ -271,19 +304,13 @@ static size_t count_findings(const struct rd_report *report, enum rd_severity se
 
 bool rd_report_lacks_cause(const struct rd_report *report, const struct rd_finding *f)
 {
-	if (f->role != RD_CONSEQUENCE)
-		return false;
-	for (size_t i = 0; i < f->caused_by_n; i++)
-		for (size_t j = 0; j < report->findings_n; j++)
-			if (rd_streq(report->findings[j]->rule->id, f->caused_by[i]))
-				return false;
-	return true;
+	return f->role == RD_CONSEQUENCE && !tells_of_a_cause(report, f);
 }
 
 const char *rd_report_waiting_layer(const struct rd_report *report)
 {
 	for (unsigned i = 0; i < RD_LAYER_COUNT; i++)
-		if (report->layers[i].status == RD_STATUS_BLOCKED)
+		if (report->layers[i].unjudged && report->layers[i].status != RD_STATUS_UNKNOWN)
 			return rd_layer_name((enum rd_layer)i);
 	return NULL;
 }
@@ -313,12 +340,12 @@ static char *summary_line(const struct rd_report *report)
 		if (rd_report_lacks_cause(report, report->findings[i]))
 			return rd_xasprintf("%s: %s (follows from what was not selected)", report->findings[i]->rule->id,
 			                    report->findings[i]->title);
-	if (report->status == RD_STATUS_UNKNOWN)
-		return rd_xstrdup("nothing wrong was found, but not every layer could be examined");
 	if (warnings)
 		return rd_xasprintf("nothing is broken; %zu warning%s", warnings, warnings == 1 ? "" : "s");
 	if (waiting)
 		return rd_xasprintf("nothing wrong was found, but %s waits for what was not selected", waiting);
+	if (report->status == RD_STATUS_UNKNOWN)
+		return rd_xstrdup("nothing wrong was found, but not every layer could be examined");
 	if (unmet)
 		return rd_xasprintf("nothing is broken, but %zu requirement%s not met", unmet, unmet == 1 ? " is" : "s are");
 	return rd_xasprintf("nothing is wrong in %zu check%s", report->checked, report->checked == 1 ? "" : "s");
@@ -342,7 +369,7 @@ struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fa
 		if (rd_selection_has(selection, f->rule))
 			take_unknown(report, &tallies[f->rule->layer], f);
 	sort_unknown(report);
-	find_awaited(report, tallies);
+	part_waiting(report, tallies);
 	sum_up_layers(report, tallies, facts);
 	report->summary = summary_line(report);
 	return report;

@@ -542,11 +542,11 @@ static void verdict_without_roots(struct rd_strbuf *sb, const struct rd_report *
 		               orphans == 1 ? "s" : "");
 	} else if (warnings) {
 		rd_strbuf_addf(sb, "Nothing is broken; %zu warning%s.", warnings, plural(warnings));
+	} else if (waiting) {
+		rd_strbuf_addf(sb, "Nothing wrong was found, but %s waits for what was not selected.", waiting);
 	} else if (report->status == RD_STATUS_UNKNOWN) {
 		rd_strbuf_add(sb, "Nothing wrong was found, but not every layer could be examined.");
 		verb = "Tried";
-	} else if (waiting) {
-		rd_strbuf_addf(sb, "Nothing wrong was found, but %s waits for what was not selected.", waiting);
 	} else {
 		rd_strbuf_addf(sb, "Nothing is %s.", rd_report_unmet(report) ? "broken" : "wrong");
 	}
@@ -591,7 +591,7 @@ static void show_quietly(const struct screen *s, const struct rd_report *report)
 		putc('\n', s->out);
 	}
 	for (size_t i = 0; i < RD_LAYER_COUNT; i++) {
-		if (report->layers[i].status == RD_STATUS_UNKNOWN) {
+		if (report->layers[i].unjudged) {
 			fprintf(s->out, "unknown  %s  ", rd_layer_name((enum rd_layer)i));
 			put(s, PLAIN, report->layers[i].summary);
 			putc('\n', s->out);

@@ -313,6 +313,54 @@ static void the_selection_hides_but_does_not_change_roles(void **state)
 	rd_knowledge_free(k);
 }
 
+static const char waiting[] =
+	RULE("kernel/a", "error", "host.os.id == 'a'",
+             EXPLAINS("\"device/masked\", \"device/clear\"")) "," RULE("device/masked", "error", "kernel.amdgpu.state == 'b'",
+                                                                       "") "," RULE("device/clear", "error", "host.wsl",
+                                                                                    "") "," RULE("device/worth-mending",
+                                                                                                 "warning", "host.secure_boot",
+                                                                                                 "");
+
+/* What a selection of the rules above comes to on a host on which kernel/a is true. */
+static void select_of_waiting(const char *glob, bool known, bool warned, bool unjudged, enum rd_status layer)
+{
+	struct rd_knowledge *k = NULL;
+	struct rd_fact *facts = rd_facts_new();
+	rd_auto_strv struct rd_strv only = RD_STRV_INIT;
+	struct rd_selection selection = { .only = &only };
+	struct rd_diagnosis *d;
+	struct rd_report *report;
+
+	assert_int_equal(load(waiting, &k, NULL), 0);
+	rd_fact_set_str(facts, "host.os.id", "a", NULL);
+	if (known)
+		rd_fact_set_str(facts, "kernel.amdgpu.state", "c", NULL);
+	else
+		rd_fact_set_unknown(facts, "kernel.amdgpu.state", -EACCES, "/sys/module");
+	rd_fact_set_bool(facts, "host.secure_boot", warned, NULL);
+	rd_strv_push(&only, glob);
+	d = rd_diagnose(k, facts, NULL);
+	report = rd_report_new(k, facts, d, &selection);
+	assert_int_equal(report->unjudged, unjudged);
+	assert_int_equal(report->layers[RD_LAYER_DEVICE].status, layer);
+	rd_report_free(report);
+	rd_diagnosis_free(d);
+	rd_fact_free(facts);
+	rd_knowledge_free(k);
+}
+
+static void what_waits_for_a_cause_that_was_not_selected_is_no_verdict(void **state)
+{
+	(void)state;
+	select_of_waiting("device/clear", true, false, true, RD_STATUS_BLOCKED);
+	select_of_waiting("device/masked", true, false, true, RD_STATUS_BLOCKED);
+	select_of_waiting("device/masked", false, false, true, RD_STATUS_BLOCKED);
+	/* A warning beside it does not make it one. */
+	select_of_waiting("device/*", true, true, true, RD_STATUS_WARNING);
+	select_of_waiting("*", true, false, false, RD_STATUS_BLOCKED);
+	select_of_waiting("*", false, false, false, RD_STATUS_BLOCKED);
+}
+
 /* "${.fact}" alone is a step that may not exist; within a sentence it is a gap. */
 static void a_step_that_is_an_empty_fact_is_left_out(void **state)
 {
@@ -356,6 +404,7 @@ int main(void)
 		cmocka_unit_test(a_later_record_replaces_and_can_switch_off),
 		cmocka_unit_test(two_keys_are_enough_to_switch_off),
 		cmocka_unit_test(the_selection_hides_but_does_not_change_roles),
+		cmocka_unit_test(what_waits_for_a_cause_that_was_not_selected_is_no_verdict),
 		cmocka_unit_test(a_step_that_is_an_empty_fact_is_left_out),
 	};
 

@@ -213,20 +213,30 @@ static int open_known(struct rd_sysroot *sr, const char *path, int flags)
 }
 
 /*
+ * Can what stands there be another thing by the time it is open? Of a running system yes, but for the files of its kernel. A
+ * tree is at rest; where it is not, the read ends all the same: it does not wait, and no reader takes more than it has room for.
+ */
+static bool may_be_swapped(const struct rd_sysroot *sr, const char *path)
+{
+	if (sr->live)
+		return !rd_str_has_prefix(path, "/sys/") && !rd_str_has_prefix(path, "/proc/");
+	return sr->pid != 0;
+}
+
+/*
  * Opening a device can do things, opening a FIFO can block: so look first, then open, then look at what was opened.
  */
 int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 {
-	struct stat before;
 	int fd, r;
 
-	r = rd_tree_stat(sr, path, false, &before);
+	r = rd_tree_stat(sr, path, false, st);
 	if (r < 0)
 		return r;
-	if (!S_ISREG(before.st_mode))
-		return S_ISDIR(before.st_mode) ? -EISDIR : -EINVAL;
+	if (!S_ISREG(st->st_mode))
+		return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
 	fd = open_known(sr, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
+	if (fd < 0 || !may_be_swapped(sr, path))
 		return fd;
 	if (fstat(fd, st) < 0)
 		r = -errno;

@@ -52,6 +52,7 @@ struct targets {
 	size_t entries_n, entries_allocated;
 	size_t seen;
 	bool single;
+	bool cut; /* not all of a folder was looked at */
 };
 
 /* ------------------------------------------------------------ what is asked */
@@ -195,9 +196,18 @@ static bool may_have_code(const char *name)
 static void walk(struct targets *t, const char *dir, unsigned depth)
 {
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
+	int r;
 
-	if (depth > DEPTH_MAX || rd_sysroot_list(t->app->sysroot, &names, dir) < 0)
+	if (depth > DEPTH_MAX) {
+		t->cut = true;
 		return;
+	}
+	r = rd_sysroot_list(t->app->sysroot, &names, dir);
+	if (r < 0) {
+		rd_strv_pushf(&new_entry(t, dir, true)->problems, "%s", rd_strerror(r));
+		return;
+	}
+	t->cut |= names.n > FILES_MAX - t->seen;
 	for (size_t i = 0; i < names.n && t->seen < FILES_MAX; i++) {
 		rd_auto_free char *path = rd_xasprintf("%s/%s", dir, names.v[i]), *link = NULL;
 		struct rd_stat st;
@@ -210,8 +220,8 @@ static void walk(struct targets *t, const char *dir, unsigned depth)
 			walk(t, path, depth + 1);
 		} else if (st.type == RD_STAT_FILE && may_have_code(names.v[i])) {
 			struct rd_error err = RD_ERROR_INIT;
-			int r = look(t, path, &err);
 
+			r = look(t, path, &err);
 			if (r < 0 && r != -ENOEXEC)
 				rd_strv_pushf(&new_entry(t, path, false)->problems, "%s",
 				              err.message ? err.message : rd_strerror(r));
@@ -392,28 +402,68 @@ static void print_entry(const struct targets *t, const struct entry *e)
 	}
 }
 
-/* One sentence a GPU; returns whether all of them can run everything. */
-static bool judge(const struct targets *t, bool print)
+/* What one GPU can run of all that was looked at. */
+struct sum {
+	size_t with, no, partly, unknown;
+};
+
+static struct sum sum_up(const struct targets *t, size_t k)
 {
-	bool good = true;
+	struct sum s = { 0 };
+
+	for (size_t i = 0; i < t->entries_n; i++) {
+		const struct entry *e = &t->entries[i];
+		const struct result *r = &e->results[k];
+
+		if (!has_results(e)) {
+			s.unknown += e->problems.n > 0;
+			continue;
+		}
+		s.with++;
+		s.no += r->runs == RD_RUNS_NO;
+		s.unknown += r->runs == RD_RUNS_UNKNOWN;
+		s.partly += r->runs > RD_RUNS_UNKNOWN && r->least == RD_RUNS_NO;
+	}
+	return s;
+}
+
+/* "No" where a GPU has no code, be it that there is none at all; what could not be read may have held some. */
+static int judge(const struct targets *t)
+{
+	bool unknown = false;
 
 	for (size_t k = 0; k < t->asked_n; k++) {
-		size_t with = 0, no = 0, partly = 0;
+		struct sum s = sum_up(t, k);
 
-		for (size_t i = 0; i < t->entries_n; i++) {
-			if (!has_results(&t->entries[i]))
-				continue;
-			with++;
-			no += t->entries[i].results[k].runs == RD_RUNS_NO;
-			partly +=
-				t->entries[i].results[k].runs > RD_RUNS_UNKNOWN && t->entries[i].results[k].least == RD_RUNS_NO;
-		}
-		good &= !no && !partly;
-		if (print && with && !t->single)
-			printf("%s%s: %zu places with device code, %zu without any for it, %zu with some only\n", k ? "" : "\n",
-			       t->asked[k].label, with, no, partly);
+		if (s.no || s.partly || (!s.with && !s.unknown && !t->cut))
+			return RD_EXIT_FOUND;
+		unknown |= s.unknown || t->cut;
 	}
-	return good;
+	return unknown ? RD_EXIT_BROKEN : RD_EXIT_OK;
+}
+
+static void print_sums(const struct targets *t)
+{
+	for (size_t k = 0; k < t->asked_n && !t->single; k++) {
+		struct sum s = sum_up(t, k);
+
+		if (!s.with)
+			continue;
+		printf("%s%s: %zu place%s with device code, %zu without any for it, %zu with some only", k ? "" : "\n",
+		       t->asked[k].label, s.with, s.with == 1 ? "" : "s", s.no, s.partly);
+		if (s.unknown)
+			printf(", %zu that cannot be told", s.unknown);
+		putchar('\n');
+	}
+}
+
+static void print_text(const struct targets *t, const char *path)
+{
+	for (size_t i = 0; i < t->entries_n; i++)
+		print_entry(t, &t->entries[i]);
+	if (!t->entries_n)
+		printf("no device code in %s\n", path ? path : "what the process has mapped");
+	print_sums(t);
 }
 
 static void release(struct targets *t)
@@ -444,14 +494,15 @@ int cmd_targets(struct rd_app *app, int argc, char *argv[])
 		status = rd_app_open_root(app);
 	if (!status)
 		status = path ? examine(&t, path) : examine_process(&t);
-	if (!status && rd_app_wants(app, "json"))
-		print_json(&t);
-	for (size_t i = 0; !status && i < t.entries_n && !rd_app_wants(app, "json"); i++)
-		print_entry(&t, &t.entries[i]);
-	if (!status && !t.entries_n && !rd_app_wants(app, "json"))
-		printf("no device code in %s\n", path ? path : "what the process has mapped");
-	if (!status && !judge(&t, !rd_app_wants(app, "json")))
-		status = RD_EXIT_FOUND;
+	if (!status) {
+		if (rd_app_wants(app, "json"))
+			print_json(&t);
+		else
+			print_text(&t, path);
+		status = judge(&t);
+		if (status == RD_EXIT_BROKEN)
+			rd_app_fail(app, 0, "not everything there could be read%s", t.cut ? ": it is too much" : "");
+	}
 	release(&t);
 	return status;
 }

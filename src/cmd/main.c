@@ -94,7 +94,8 @@ const struct rd_command rd_commands[] = {
 		.details =
 			"Lists the targets of libraries, code objects, bundles, kpack archives and static libraries, and says "
 			"for each GPU of this host, or each --gfx, whether it can run them. With --pid or --container and no "
-			"FILE: of what the process has really mapped. Exit status: 1 where one cannot.",
+			"FILE: of what the process has really mapped. Exit status: 1 where one cannot, or where there is no "
+			"device code at all; 3 where something could not be read.",
 		.probes = true,
 		.options = rd_targets_options,
 		.formats = "text json",

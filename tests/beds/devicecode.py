@@ -76,7 +76,7 @@ def ask(binary, path, *more):
     """The entries that `targets` prints for a file or folder."""
     run = subprocess.run([binary, "targets", str(path), "--gfx", "gfx942", "--format", "json", *more], capture_output=True,
                          text=True)
-    if run.returncode not in (0, 1):
+    if run.returncode not in (0, 1, 3) or not run.stdout:
         raise RuntimeError(f"{path}: {run.stderr.strip()}")
     return json.loads(run.stdout)["entries"]
 

@@ -89,11 +89,21 @@ struct rd_fix {
  *
  * Strict: unknown keys, facts and functions, duplicate keys, cycles of causes and ids that no rule has are errors which name
  * file, JSON pointer and column. The texts of built-in records are judged by _load_strictly alone, which the tests do, so that
- * a check need not.
+ * a check need not; where all is built in, rules and fixes are read once they are wanted.
  */
 int rd_knowledge_load(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err) RD_MUST_CHECK;
 int rd_knowledge_load_strictly(const struct rd_strv *dirs, struct rd_knowledge **ret, struct rd_error *err) RD_MUST_CHECK;
 struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k);
+
+/* Nothing but what the program brings, taken as it is. */
+bool rd_knowledge_is_builtin(const struct rd_knowledge *k);
+/*
+ * rd_knowledge_prepare - read the rules now
+ *
+ * May run beside rd_knowledge_table(), _rows(), _profile() and _profiles() in other threads: it reads and fills nothing of theirs.
+ * All other functions of this header must wait until it has returned, also those on a rule.
+ */
+void rd_knowledge_prepare(const struct rd_knowledge *k);
 
 /* The declared facts of all probes. */
 const struct rd_schema *rd_knowledge_schema(const struct rd_knowledge *k);

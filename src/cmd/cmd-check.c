@@ -16,10 +16,9 @@
 /* It would else pass for a healthy host. */
 int rd_app_check_patterns(const struct rd_app *app, const char *option, const struct rd_strv *globs)
 {
-	const struct rd_rule *const *rules;
-	size_t n = rd_knowledge_rules(app->knowledge, &rules);
-
 	for (size_t i = 0; i < globs->n; i++) {
+		const struct rd_rule *const *rules;
+		size_t n = rd_knowledge_rules(app->knowledge, &rules);
 		bool found = false;
 
 		for (size_t j = 0; j < n && !found; j++)
@@ -153,8 +152,11 @@ static int check_selection(const struct rd_app *app)
 {
 	struct rd_selection selection = { &app->layers, &app->only, &app->skip };
 	const struct rd_rule *const *rules;
-	size_t n = rd_knowledge_rules(app->knowledge, &rules);
+	size_t n;
 
+	if (!app->layers.n && !app->only.n && !app->skip.n && rd_knowledge_is_builtin(app->knowledge))
+		return 0;
+	n = rd_knowledge_rules(app->knowledge, &rules);
 	for (size_t i = 0; i < n; i++)
 		if (rules[i]->enabled && rd_selection_has(&selection, rules[i]))
 			return 0;

@@ -566,6 +566,7 @@ struct rd_diagnosis *rd_diagnose(const struct rd_knowledge *k, const struct rd_f
 	struct rd_diagnosis *d = rd_xcalloc(1, sizeof(*d));
 	const struct rd_fact *gpus = rd_fact_get(facts, "gpus");
 
+	rd_knowledge_prepare(k);
 	d->k = k;
 	d->facts = facts;
 	d->first = rd_xcalloc(k->rules_n + 1, sizeof(*d->first));

@@ -16,12 +16,12 @@ struct rd_knowledge_file {
 	char *name;         /* "rules/kernel.json" */
 	char *origin;       /* a path; NULL: built in */
 	const char *text;   /* owned where there is an origin */
-	struct cJSON *json; /* parsed at load (rules) or at first use */
+	struct cJSON *json; /* parsed at first use */
 	struct rd_json builtin;
 };
 
 struct rd_knowledge {
-	struct rd_schema *schema;
+	struct rd_schema *schema; /* NULL until it is wanted */
 	bool strict; /* what was built in is judged as what was not */
 	struct rd_knowledge_file *files;
 	size_t files_n, files_allocated;
@@ -29,7 +29,7 @@ struct rd_knowledge {
 	size_t rules_n, rules_allocated;
 	struct rd_fix **fixes; /* by id */
 	size_t fixes_n, fixes_allocated;
-	bool has_fixes; /* they are parsed, or could not be */
+	bool has_rules, has_fixes; /* they are parsed, or could not be */
 	/* explains[cause * rules_n + effect]: the edges, both spellings merged and globs resolved. */
 	bool *explains;
 	/* Indexes of rules, causes before effects. */

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -190,7 +191,7 @@ static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *wh
 	return 0;
 }
 
-static bool is_all_trusted(const struct rd_knowledge *k)
+bool rd_knowledge_is_builtin(const struct rd_knowledge *k)
 {
 	for (size_t i = 0; i < k->files_n; i++)
 		if (!is_trusted(k, &k->files[i]))
@@ -268,7 +269,7 @@ static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kin
 }
 
 /* A file of rules or of fixes: {"schema": "rocm-doctor/KIND/1", KIND: [...]}. */
-static int load_records(struct rd_knowledge *k, struct rd_knowledge_file *file, const char *kind, struct rd_error *err)
+static int load_file(struct rd_knowledge *k, struct rd_knowledge_file *file, const char *kind, struct rd_error *err)
 {
 	const char *origin = origin_of(file);
 	rd_auto_free char *schema = rd_xasprintf("rocm-doctor/%s/1", kind);
@@ -323,21 +324,31 @@ static int load_kind(struct rd_knowledge *k, const char *kind, struct rd_error *
 		struct rd_knowledge_file *file = &k->files[i];
 
 		if (rd_str_has_prefix(file->name, kind) && file->name[n] == '/' && !is_masked(file))
-			r = load_records(k, file, kind, err);
+			r = load_file(k, file, kind, err);
 	}
 	return r;
 }
 
-static int load_rules(struct rd_knowledge *k, struct rd_error *err)
+static int load_schema(struct rd_knowledge *k, struct rd_error *err)
 {
-	int r = load_kind(k, "rules", err);
-
-	if (k->rules_n)
-		qsort(k->rules, k->rules_n, sizeof(*k->rules), by_layer_and_id);
-	return r;
+	return k->schema ? 0 : rd_schema_new(rd_probes, rd_probes_n, &k->schema, err);
 }
 
 /* At the load, or once they are wanted where all is built in. */
+static int load_rules(struct rd_knowledge *k, struct rd_error *err)
+{
+	int r = load_schema(k, err);
+
+	if (k->has_rules || r < 0)
+		return r;
+	k->has_rules = true;
+	r = load_kind(k, "rules", err);
+	if (k->rules_n)
+		qsort(k->rules, k->rules_n, sizeof(*k->rules), by_layer_and_id);
+	return r < 0 ? r : rd_knowledge_connect(k, err);
+}
+
+/* Likewise. */
 static int load_fixes(struct rd_knowledge *k, struct rd_error *err)
 {
 	int r = k->has_fixes ? 0 : load_kind(k, "fixes", err);
@@ -348,19 +359,27 @@ static int load_fixes(struct rd_knowledge *k, struct rd_error *err)
 	return r;
 }
 
-static const struct rd_knowledge *with_fixes(const struct rd_knowledge *k)
+/* What is built in was judged by the tests: if it is wrong, so is the program, and it must not pass a host as healthy. */
+static const struct rd_knowledge *loaded(const struct rd_knowledge *k, int (*load)(struct rd_knowledge *, struct rd_error *))
 {
-	(void)!load_fixes((struct rd_knowledge *)k, NULL);
+	struct rd_error err = RD_ERROR_INIT;
+
+	if (load((struct rd_knowledge *)k, &err) < 0) {
+		fprintf(stderr, "rocm-doctor: %s\n", err.message);
+		abort();
+	}
 	return k;
+}
+
+void rd_knowledge_prepare(const struct rd_knowledge *k)
+{
+	loaded(k, load_rules);
 }
 
 /* A fix must fit every rule that names it. One that is not there yet is lint's business. */
 static int check_fixes(const struct rd_knowledge *k, struct rd_error *err)
 {
 	int r = 0;
-
-	if (is_all_trusted(k))
-		return 0;
 
 	for (size_t i = 0; i < k->rules_n; i++) {
 		const struct rd_rule *rule = k->rules[i];
@@ -389,22 +408,24 @@ static void find_version(struct rd_knowledge *k)
 	}
 }
 
+static int load_records(struct rd_knowledge *k, struct rd_error *err)
+{
+	int r = load_rules(k, err);
+
+	if (r >= 0)
+		r = load_fixes(k, err);
+	return r < 0 ? r : check_fixes(k, err);
+}
+
 static int load(const struct rd_strv *dirs, bool strict, struct rd_knowledge **ret, struct rd_error *err)
 {
 	struct rd_knowledge *k = rd_xcalloc(1, sizeof(*k));
-	int r = rd_schema_new(rd_probes, rd_probes_n, &k->schema, err);
+	int r;
 
 	k->strict = strict;
-	if (r >= 0)
-		r = read_files(k, dirs, err);
-	if (r >= 0)
-		r = load_rules(k, err);
-	if (r >= 0 && !is_all_trusted(k))
-		r = load_fixes(k, err);
-	if (r >= 0)
-		r = rd_knowledge_connect(k, err);
-	if (r >= 0)
-		r = check_fixes(k, err);
+	r = read_files(k, dirs, err);
+	if (r >= 0 && !rd_knowledge_is_builtin(k))
+		r = load_records(k, err);
 	if (r < 0) {
 		rd_knowledge_free(k);
 		return r;
@@ -449,7 +470,7 @@ struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k)
 
 const struct rd_schema *rd_knowledge_schema(const struct rd_knowledge *k)
 {
-	return k->schema;
+	return loaded(k, load_schema)->schema;
 }
 
 const char *rd_knowledge_version(const struct rd_knowledge *k)
@@ -459,13 +480,13 @@ const char *rd_knowledge_version(const struct rd_knowledge *k)
 
 size_t rd_knowledge_rules(const struct rd_knowledge *k, const struct rd_rule *const **ret)
 {
-	*ret = (const struct rd_rule *const *)k->rules;
+	*ret = (const struct rd_rule *const *)loaded(k, load_rules)->rules;
 	return k->rules_n;
 }
 
 const struct rd_rule *rd_knowledge_rule(const struct rd_knowledge *k, const char *id)
 {
-	size_t i = rd_knowledge_rule_index(k, id);
+	size_t i = rd_knowledge_rule_index(loaded(k, load_rules), id);
 
 	return i < k->rules_n ? k->rules[i] : NULL;
 }
@@ -484,7 +505,7 @@ size_t rd_knowledge_rule_index(const struct rd_knowledge *k, const char *id)
 
 const struct rd_fix *rd_knowledge_fix(const struct rd_knowledge *k, const char *id)
 {
-	with_fixes(k);
+	loaded(k, load_fixes);
 	for (size_t i = 0; i < k->fixes_n; i++)
 		if (rd_streq(k->fixes[i]->id, id))
 			return k->fixes[i];
@@ -493,7 +514,7 @@ const struct rd_fix *rd_knowledge_fix(const struct rd_knowledge *k, const char *
 
 size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *const **ret)
 {
-	*ret = (const struct rd_fix *const *)with_fixes(k)->fixes;
+	*ret = (const struct rd_fix *const *)loaded(k, load_fixes)->fixes;
 	return k->fixes_n;
 }
 

@@ -43,7 +43,7 @@ struct rd_rule {
 	struct rd_template *subject; /* NULL: the host */
 	struct rd_template **gpus;   /* addresses it concerns */
 	size_t gpus_n;
-	struct rd_expr **when; /* all of them */
+	struct rd_expr **when; /* all of them. By rd_rule_condition() */
 	const char **when_text;
 	size_t when_n;
 	struct rd_expr **evidence; /* paths to show; none: what decided. By rd_rule_evidence() */
@@ -58,7 +58,8 @@ struct rd_rule {
 	const char *origin;                                        /* file it came from */
 };
 
-/* A path to show, parsed once it is wanted. */
+/* A condition, and a path to show: parsed once they are wanted, since most rules end at their first condition. */
+const struct rd_expr *rd_rule_condition(const struct rd_rule *rule, size_t index);
 const struct rd_expr *rd_rule_evidence(const struct rd_rule *rule, size_t index);
 
 /* One named fix: what to do, in terms of actions. Texts are templates over the facts and over the finding's item. */

@@ -54,7 +54,7 @@ static cJSON *rule_json(const struct rd_rule *rule)
 	array = cJSON_AddArrayToObject(object, "when");
 	for (size_t i = 0; i < rule->when_n; i++) {
 		cJSON_AddItemToArray(array, cJSON_CreateString(rule->when_text[i]));
-		rd_expr_paths(rule->when[i], &paths);
+		rd_expr_paths(rd_rule_condition(rule, i), &paths);
 	}
 	cJSON_AddStringToObject(object, "title", rd_template_text(rule->title));
 	cJSON_AddStringToObject(object, "detail", rd_template_text(rule->detail));
@@ -216,7 +216,7 @@ static unsigned lint_rule(const struct rd_app *app, const struct rd_rule *rule)
 	const char *list_name;
 
 	for (size_t i = 0; i < rule->when_n; i++) {
-		if (!rd_expr_has_unguarded_all(rule->when[i], &list_name))
+		if (!rd_expr_has_unguarded_all(rd_rule_condition(rule, i), &list_name))
 			continue;
 		rd_app_say("%s: all(%s, ...) holds for an empty list; count(%s) > 0 belongs beside it", rule->id, list_name,
 		           list_name);

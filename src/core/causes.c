@@ -73,8 +73,17 @@ static int report_cycle(const struct visit *v, size_t rule, struct rd_error *err
 	                    v->k->rules[rule]->id);
 }
 
+/* The next effect of a rule, from @at on; NULL: no more. Few of the many places are set. */
+static const bool *next_effect(const struct rd_knowledge *k, size_t rule, const bool *at)
+{
+	const bool *end = k->explains + (rule + 1) * k->rules_n;
+
+	return memchr(at, true, (size_t)(end - at));
+}
+
 static int visit(struct visit *v, size_t rule, struct rd_error *err)
 {
+	const bool *row = v->k->explains + rule * v->k->rules_n, *effect = row;
 	int r = 0;
 
 	if (v->state[rule] == DONE)
@@ -83,9 +92,8 @@ static int visit(struct visit *v, size_t rule, struct rd_error *err)
 		return report_cycle(v, rule, err);
 	v->state[rule] = OPEN;
 	v->path[v->path_n++] = rule;
-	for (size_t i = 0; i < v->k->rules_n && r >= 0; i++)
-		if (v->k->explains[rule * v->k->rules_n + i])
-			r = visit(v, i, err);
+	for (; r >= 0 && (effect = next_effect(v->k, rule, effect)); effect++)
+		r = visit(v, (size_t)(effect - row), err);
 	v->path_n--;
 	v->state[rule] = DONE;
 	v->k->order[--v->left] = rule;

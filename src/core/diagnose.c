@@ -192,13 +192,13 @@ static enum rd_tri judge(const struct rd_rule *rule, const struct rd_fact *facts
 	enum rd_tri result = RD_TRUE;
 
 	for (size_t i = 0; i < rule->when_n && result != RD_FALSE; i++) {
-		enum rd_tri next = rd_expr_eval(rule->when[i], facts, item, NULL);
+		enum rd_tri next = rd_expr_eval(rd_rule_condition(rule, i), facts, item, NULL);
 
 		result = rd_tri_and(result, next);
 	}
 	for (size_t i = 0; i < rule->when_n && result != RD_FALSE; i++)
-		if (rd_expr_eval(rule->when[i], facts, item, NULL) == result)
-			rd_expr_eval(rule->when[i], facts, item, ret);
+		if (rd_expr_eval(rd_rule_condition(rule, i), facts, item, NULL) == result)
+			rd_expr_eval(rd_rule_condition(rule, i), facts, item, ret);
 	return result;
 }
 

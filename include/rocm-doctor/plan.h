@@ -104,6 +104,7 @@ int rd_plan_from_json(const struct cJSON *json, struct rd_plan **ret, struct rd_
 struct rd_plan_view {
 	unsigned columns;
 	bool color, utf8, dry_run;
+	const struct rd_strv *again; /* as in struct rd_text_options */
 };
 
 int rd_render_plan_text(const struct rd_plan *plan, const struct rd_plan_view *view, FILE *out) RD_MUST_CHECK;

@@ -12,6 +12,7 @@
 struct cJSON;
 struct rd_fact;
 struct rd_knowledge;
+struct rd_strv;
 
 enum rd_status { RD_STATUS_OK, RD_STATUS_WARNING, RD_STATUS_ERROR, RD_STATUS_UNKNOWN, RD_STATUS_SKIPPED, RD_STATUS_BLOCKED };
 
@@ -73,6 +74,8 @@ struct rd_text_options {
 	bool color, utf8;
 	int verbosity; /* -1 quiet, 0, 1 verbose */
 	int exit_status;
+	/* Options that commands of our own must have to be about the same: of all, and of fix beside. May be NULL. */
+	const struct rd_strv *again, *again_fix;
 };
 
 int rd_render_report_text(const struct rd_report *report, const struct rd_text_options *options, FILE *out) RD_MUST_CHECK;

@@ -194,6 +194,8 @@ void rd_app_release(struct rd_app *app)
 	rd_strv_clear(&app->skip);
 	rd_strv_clear(&app->requires);
 	rd_strv_clear(&app->gfx);
+	for (size_t i = 0; i < RD_ARRAY_SIZE(app->again); i++)
+		rd_strv_clear(&app->again[i]);
 }
 
 static bool locale_is_utf8(void)
@@ -238,5 +240,7 @@ struct rd_text_options rd_app_text_options(const struct rd_app *app)
 		.color = wants_color(app),
 		.utf8 = locale_is_utf8(),
 		.verbosity = app->verbosity,
+		.again = &app->again[RD_AGAIN_ANY],
+		.again_fix = &app->again[RD_AGAIN_FIX],
 	};
 }

@@ -28,6 +28,13 @@ enum {
 	RD_EXIT_LATER = 10,  /* a reboot or login finishes it */
 };
 
+/* Whether a command that is printed for a person to run next has an option as well, so that it is about the same. */
+enum rd_again {
+	RD_AGAIN_NOT,
+	RD_AGAIN_ANY, /* of any command that examines something */
+	RD_AGAIN_FIX, /* of fix alone */
+};
+
 /* One option: its row is all that parsing, help and completion need. */
 struct rd_option {
 	const char *name; /* without dashes */
@@ -36,6 +43,7 @@ struct rd_option {
 	const char *help;
 	/* Returns 0, or -EINVAL after saying why. */
 	int (*set)(struct rd_app *app, const char *value);
+	enum rd_again again;
 };
 
 struct rd_command {
@@ -58,6 +66,7 @@ struct rd_app {
 	const char *root, *user, *container;
 	unsigned pid;
 	struct rd_strv pythons, rule_dirs;
+	struct rd_strv again[RD_AGAIN_FIX + 1]; /* by enum rd_again: options as they were given, as a shell takes them */
 	bool network;
 	bool strict;       /* built-in rules are judged too */
 	bool faulty_rules; /* they were read and are wrong */

@@ -37,7 +37,7 @@ static const struct {
 static int print_plan(const struct rd_app *app, const struct rd_plan *plan)
 {
 	struct rd_text_options text = rd_app_text_options(app);
-	struct rd_plan_view view = { text.columns, text.color, text.utf8, app->dry_run };
+	struct rd_plan_view view = { text.columns, text.color, text.utf8, app->dry_run, text.again };
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(renderers); i++)
 		if (rd_app_wants(app, renderers[i].format))
@@ -330,20 +330,34 @@ static int apply(struct rd_app *app, struct rd_plan *plan, const char *dir)
 	return status;
 }
 
+static void add_words(struct rd_strbuf *sb, const struct rd_strv *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		rd_strbuf_addf(sb, " %s", words->v[i]);
+}
+
 /* What a finding wants without root is worth knowing where root is not to be had. */
 static int tell_root(const struct rd_app *app, const struct rd_plan *plan)
 {
 	rd_auto_strv struct rd_strv with = RD_STRV_INIT, without = RD_STRV_INIT;
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+	size_t told = 0;
 
 	for (size_t i = 0; i < plan->n; i++)
 		for (size_t j = 0; j < plan->steps[i]->findings_n; j++)
 			rd_strv_push_unique(plan->steps[i]->flags & RD_ACTION_ROOT ? &with : &without,
 			                    plan->steps[i]->findings[j]);
-	for (size_t i = 0; i < without.n; i++)
-		if (!rd_strv_has(&with, without.v[i]))
-			rd_strbuf_addf(&sb, "%s%s", sb.len ? " --only " : "; without root: rocm-doctor fix --only ",
-			               without.v[i]);
+	add_words(&sb, &app->again[RD_AGAIN_ANY]);
+	add_words(&sb, &app->again[RD_AGAIN_FIX]);
+	for (size_t i = 0; i < without.n; i++) {
+		if (rd_strv_has(&with, without.v[i]))
+			continue;
+		if (!told++) {
+			rd_strbuf_add(&sb, "; without root: rocm-doctor fix");
+			add_words(&sb, &app->again[RD_AGAIN_ANY]);
+		}
+		rd_strbuf_addf(&sb, " --only %s", without.v[i]);
+	}
 	return rd_app_fail(app, RD_EXIT_BROKEN, "this plan needs root: sudo rocm-doctor fix%s", sb.buf);
 }
 

@@ -205,6 +205,19 @@ static int complain(const struct rd_app *app, const struct option_table *t, int 
 	return rd_app_fail(app, -EINVAL, "no option '%s'; see 'rocm-doctor help %s'", argv[optind - 1], app->command->name);
 }
 
+/* To be repeated in commands that are printed. */
+static void remember(struct rd_app *app, const struct rd_option *row, const char *value)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	rd_strbuf_addf(&sb, "--%s", row->name);
+	if (row->arg) {
+		rd_strbuf_addc(&sb, ' ');
+		rd_strbuf_add_sh(&sb, value);
+	}
+	rd_strv_push_unique(&app->again[row->again], sb.buf);
+}
+
 static int parse_options(struct rd_app *app, int argc, char *argv[])
 {
 	struct option_table t = { .shorts = RD_STRBUF_INIT };
@@ -216,6 +229,8 @@ static int parse_options(struct rd_app *app, int argc, char *argv[])
 		const struct rd_option *row = c == ':' || c == '?' ? NULL : find_row(&t, c);
 
 		r = row ? row->set(app, optarg) : complain(app, &t, c, argv);
+		if (r >= 0)
+			remember(app, row, optarg);
 	}
 	free(t.rows);
 	free(t.longs);

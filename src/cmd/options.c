@@ -227,7 +227,7 @@ static int set_until(struct rd_app *app, const char *value)
 }
 
 const struct rd_option rd_common_options[] = {
-	{ "rules", 0, "DIR", "further rules and tables; repeatable, later wins", add_rules },
+	{ "rules", 0, "DIR", "further rules and tables; repeatable, later wins", add_rules, RD_AGAIN_ANY },
 	{ "format", 0, "FORMAT", "how to print", set_format },
 	{ "color", 0, "WHEN", "auto, always or never", set_color },
 	{ "quiet", 'q', NULL, "say less", set_quiet },
@@ -237,11 +237,13 @@ const struct rd_option rd_common_options[] = {
 };
 
 const struct rd_option rd_probing_options[] = {
-	{ "root", 0, "DIR", "read this tree instead of /", set_root },
-	{ "pid", 0, "PID", "examine a running process: its root, environment and credentials", set_pid },
-	{ "container", 0, "NAME", "the same for the main process of a container (a name, or an id)", set_container },
-	{ "user", 0, "NAME", "judge permissions for this user", set_user },
-	{ "python", 0, "PATH", "an interpreter or environment to examine; repeatable, replaces discovery", add_python },
+	{ "root", 0, "DIR", "read this tree instead of /", set_root, RD_AGAIN_ANY },
+	{ "pid", 0, "PID", "examine a running process: its root, environment and credentials", set_pid, RD_AGAIN_ANY },
+	{ "container", 0, "NAME", "the same for the main process of a container (a name, or an id)", set_container,
+	  RD_AGAIN_ANY },
+	{ "user", 0, "NAME", "judge permissions for this user", set_user, RD_AGAIN_ANY },
+	{ "python", 0, "PATH", "an interpreter or environment to examine; repeatable, replaces discovery", add_python,
+	  RD_AGAIN_ANY },
 	{ "network", 0, NULL, "allow network look-ups (none is made without it)", set_network },
 	{ 0 },
 };
@@ -250,7 +252,8 @@ const struct rd_option rd_check_options[] = {
 	{ "layer", 0, "LAYER", "report this layer only; repeatable", add_layer },
 	{ "only", 0, "ID", "report this finding only; a glob, repeatable", add_only },
 	{ "skip", 0, "ID", "do not report this finding; a glob, repeatable", add_skip },
-	{ "profile", 0, "NAME", "thresholds and wishes of a use: llm-7b, pytorch, vllm, training-multi-gpu", set_profile },
+	{ "profile", 0, "NAME", "thresholds and wishes of a use: llm-7b, pytorch, vllm, training-multi-gpu", set_profile,
+	  RD_AGAIN_FIX },
 	{ "require", 0, "EXPR", "fail unless this holds; repeatable", add_require },
 	{ "fail-on", 0, "LEVEL", "error (default), warning, unknown or never", set_fail_on },
 	{ "if-gpu", 0, NULL, "a host without an AMD GPU is no failure", set_if_gpu },
@@ -285,12 +288,12 @@ const struct rd_option rd_targets_options[] = {
 const struct rd_option rd_fix_options[] = {
 	{ "dry-run", 'n', NULL, "print exactly what would be done, and change nothing", set_dry_run },
 	{ "yes", 'y', NULL, "apply without asking", set_yes },
-	{ "only", 0, "ID", "mend this finding only; a glob, repeatable", add_only },
-	{ "skip", 0, "ID", "do not mend this finding; a glob, repeatable", add_skip },
-	{ "until", 0, "LAYER", "mend this layer and those before it", set_until },
+	{ "only", 0, "ID", "mend this finding only; a glob, repeatable", add_only, RD_AGAIN_FIX },
+	{ "skip", 0, "ID", "do not mend this finding; a glob, repeatable", add_skip, RD_AGAIN_FIX },
+	{ "until", 0, "LAYER", "mend this layer and those before it", set_until, RD_AGAIN_FIX },
 	{ "detailed-exitcode", 0, NULL, "with --dry-run: 5 where the plan is not empty", set_detailed_exitcode },
-	{ "no-network", 0, NULL, "refuse a plan that may download", set_no_network },
-	{ "profile", 0, "NAME", "thresholds and wishes of a use", set_profile },
+	{ "no-network", 0, NULL, "refuse a plan that may download", set_no_network, RD_AGAIN_FIX },
+	{ "profile", 0, "NAME", "thresholds and wishes of a use", set_profile, RD_AGAIN_FIX },
 	{ 0 },
 };
 

@@ -6,6 +6,9 @@
 
 #include "rocm-doctor/macros.h"
 #include "util/str.h"
+#include "util/strbuf.h"
+#include "util/strv.h"
+#include "util/xalloc.h"
 
 /* "NAME=value command". */
 static bool begins_with_assignment(const char *text)
@@ -45,4 +48,20 @@ const char *rd_command_in(const char *text)
 			return colon;
 	}
 	return NULL;
+}
+
+char *rd_command_about(const char *text, const struct rd_strv *again)
+{
+	static const char ours[] = "rocm-doctor ";
+	const char *command = rd_command_in(text), *options;
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	if (!command || !again || !rd_str_has_prefix(command, ours) || strstr(command, " --pid "))
+		return rd_xstrdup(text);
+	options = command + strlen(ours) + strcspn(command + strlen(ours), " ");
+	rd_strbuf_addn(&sb, text, (size_t)(options - text));
+	for (size_t i = 0; i < again->n; i++)
+		rd_strbuf_addf(&sb, " %s", again->v[i]);
+	rd_strbuf_add(&sb, options);
+	return rd_strbuf_detach(&sb);
 }

@@ -14,29 +14,11 @@ const char *rd_step_words(const struct rd_step *step)
 	return step->description ? step->description : step->action->summary;
 }
 
-void rd_quote_sh(struct rd_strbuf *sb, const char *text)
-{
-	static const char bare[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:=@%,^";
-
-	if (*text && !text[strspn(text, bare)]) {
-		rd_strbuf_add(sb, text);
-		return;
-	}
-	rd_strbuf_addc(sb, '\'');
-	for (; *text; text++) {
-		if (*text == '\'')
-			rd_strbuf_add(sb, "'\\''");
-		else
-			rd_strbuf_addc(sb, *text);
-	}
-	rd_strbuf_addc(sb, '\'');
-}
-
 void rd_quote_command(struct rd_strbuf *sb, char *const argv[])
 {
 	for (size_t i = 0; argv[i]; i++) {
 		rd_strbuf_add(sb, i ? " " : "");
-		rd_quote_sh(sb, argv[i]);
+		rd_strbuf_add_sh(sb, argv[i]);
 	}
 }
 

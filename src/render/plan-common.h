@@ -11,8 +11,6 @@ struct rd_strv;
 
 const char *rd_step_words(const struct rd_step *step);
 
-/* One argument as a POSIX shell takes it back: bare where that is safe, else in single quotes. */
-void rd_quote_sh(struct rd_strbuf *sb, const char *text);
 /* A whole command, arguments quoted. */
 void rd_quote_command(struct rd_strbuf *sb, char *const argv[]);
 /* A string in double quotes, as JSON takes it back, and YAML as well. What is not UTF-8 has no such form: ask rd_is_utf8(). */

@@ -100,14 +100,14 @@ static void put_content(struct rd_strbuf *sb, const struct rd_effect *e)
 
 	if (*e->after && !rd_str_has_suffix(e->after, "\n")) {
 		rd_strbuf_add(sb, "printf %s ");
-		rd_quote_sh(sb, e->after);
+		rd_strbuf_add_sh(sb, e->after);
 		rd_strbuf_add(sb, " | put ");
-		rd_quote_sh(sb, e->path);
+		rd_strbuf_add_sh(sb, e->path);
 		rd_strbuf_addf(sb, " %04o\n", e->mode ? e->mode : 0644);
 		return;
 	}
 	rd_strbuf_add(sb, "put ");
-	rd_quote_sh(sb, e->path);
+	rd_strbuf_add_sh(sb, e->path);
 	rd_strbuf_addf(sb, " %04o <<'%s'\n%s%s\n", e->mode ? e->mode : 0644, end, e->after, end);
 }
 
@@ -119,29 +119,29 @@ static void put_effect(struct rd_strbuf *sb, const struct rd_effect *e)
 			put_content(sb, e);
 		} else {
 			rd_strbuf_add(sb, "rm -f -- ");
-			rd_quote_sh(sb, e->path);
+			rd_strbuf_add_sh(sb, e->path);
 			rd_strbuf_addc(sb, '\n');
 		}
 		break;
 	case RD_EFFECT_VALUE:
 		rd_strbuf_add(sb, "printf '%s\\n' ");
-		rd_quote_sh(sb, e->after);
+		rd_strbuf_add_sh(sb, e->after);
 		rd_strbuf_add(sb, " >");
-		rd_quote_sh(sb, e->path);
+		rd_strbuf_add_sh(sb, e->path);
 		rd_strbuf_addc(sb, '\n');
 		break;
 	case RD_EFFECT_LINK:
 		rd_strbuf_add(sb, e->after ? "link " : "rm -f -- ");
-		rd_quote_sh(sb, e->path);
+		rd_strbuf_add_sh(sb, e->path);
 		rd_strbuf_add(sb, e->after ? " " : "");
 		if (e->after)
-			rd_quote_sh(sb, e->after);
+			rd_strbuf_add_sh(sb, e->after);
 		rd_strbuf_addc(sb, '\n');
 		break;
 	default:
 		if (e->as_owner_of) {
 			rd_strbuf_add(sb, "as_owner ");
-			rd_quote_sh(sb, e->as_owner_of);
+			rd_strbuf_add_sh(sb, e->as_owner_of);
 			rd_strbuf_addc(sb, ' ');
 		}
 		rd_quote_command(sb, e->argv);

@@ -67,8 +67,9 @@ static void wrap(const struct screen *s, const char *code, const char *text, con
 }
 
 /* A command in it stays whole, to be copied. */
-static void wrap_advice(const struct screen *s, const char *text)
+static void wrap_advice(const struct screen *s, const char *advice)
 {
+	rd_auto_free char *text = rd_command_about(advice, s->view->again);
 	const char *command = rd_command_in(text);
 	rd_auto_free char *words = command ? rd_xstrndup(text, (size_t)(command - text)) : NULL;
 

@@ -12,6 +12,7 @@
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
+#include "util/strv.h"
 #include "util/utf8.h"
 #include "util/xalloc.h"
 
@@ -177,9 +178,18 @@ static void show_all_evidence(const struct screen *s, const struct rd_finding *f
 	}
 }
 
-/* A command stays whole, to be copied: it is never wrapped. */
-static void show_step(const struct screen *s, const char *text)
+static void put_words(const struct screen *s, const struct rd_strv *words)
 {
+	for (size_t i = 0; words && i < words->n; i++) {
+		putc(' ', s->out);
+		put(s, BOLD, words->v[i]);
+	}
+}
+
+/* A command stays whole, to be copied: it is never wrapped. */
+static void show_step(const struct screen *s, const char *words_and_command)
+{
+	rd_auto_free char *text = rd_command_about(words_and_command, s->options->again);
 	const char *command = rd_command_in(text);
 	rd_auto_free char *words = command ? rd_xstrndup(text, (size_t)(command - text)) : NULL;
 
@@ -215,6 +225,8 @@ static void show_fix(const struct screen *s, const struct rd_report *report, con
 			continue;
 		fputs("    fix    ", s->out);
 		put(s, BOLD, "rocm-doctor fix --dry-run");
+		put_words(s, s->options->again);
+		put_words(s, s->options->again_fix);
 		if (report->findings_n > 1) {
 			put(s, BOLD, " --only ");
 			put(s, BOLD, f->rule->id);

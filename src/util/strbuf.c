@@ -102,6 +102,24 @@ void rd_strbuf_addf(struct rd_strbuf *sb, const char *format, ...)
 	va_end(ap);
 }
 
+void rd_strbuf_add_sh(struct rd_strbuf *sb, const char *arg)
+{
+	static const char bare[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:=@%,^";
+
+	if (*arg && !arg[strspn(arg, bare)]) {
+		rd_strbuf_add(sb, arg);
+		return;
+	}
+	rd_strbuf_addc(sb, '\'');
+	for (; *arg; arg++) {
+		if (*arg == '\'')
+			rd_strbuf_add(sb, "'\\''");
+		else
+			rd_strbuf_addc(sb, *arg);
+	}
+	rd_strbuf_addc(sb, '\'');
+}
+
 void rd_strbuf_truncate(struct rd_strbuf *sb, size_t len)
 {
 	if (len >= sb->len)

@@ -23,6 +23,8 @@ void rd_strbuf_addn(struct rd_strbuf *sb, const char *s, size_t n);
 void rd_strbuf_addc(struct rd_strbuf *sb, char c);
 void rd_strbuf_addf(struct rd_strbuf *sb, const char *format, ...) RD_PRINTF(2, 3);
 void rd_strbuf_vaddf(struct rd_strbuf *sb, const char *format, va_list ap) RD_PRINTF(2, 0);
+/* One argument as a POSIX shell takes it back: bare where that is safe, else in single quotes. */
+void rd_strbuf_add_sh(struct rd_strbuf *sb, const char *arg);
 void rd_strbuf_truncate(struct rd_strbuf *sb, size_t len);
 /* Gives the string away (caller frees) and empties the buffer. */
 char *rd_strbuf_detach(struct rd_strbuf *sb) RD_MUST_CHECK;

@@ -45,17 +45,40 @@ static int print_plan(const struct rd_app *app, const struct rd_plan *plan)
 	return rd_render_plan_text(plan, &view, stdout);
 }
 
+/* Somebody will run it, and not read what is said beside it. */
+static bool is_script(const struct rd_app *app)
+{
+	return !rd_app_wants(app, "text") && !rd_app_wants(app, "json");
+}
+
 /* A script would have to hold what the files hold. Text and JSON hide it. */
 static int check_secrets(const struct rd_app *app, const struct rd_plan *plan)
 {
 	const char *secret = rd_plan_secret(plan);
 
-	if (!secret || rd_app_wants(app, "text") || rd_app_wants(app, "json"))
+	if (!secret)
 		return 0;
 	return rd_app_fail(app, RD_EXIT_BROKEN,
 	                   "'%s' has a password or token in it, which --format %s would show; rocm-doctor fix changes it "
 	                   "without showing it, --skip leaves it out",
 	                   secret, app->format);
+}
+
+/* Whether a plan may download is known before it is applied, so a dry run comes to the same answer. */
+static int check_network(const struct rd_app *app, const struct rd_plan *plan)
+{
+	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	if (!plan->needs_network || !app->no_network)
+		return 0;
+	for (size_t i = 0; i < plan->n; i++)
+		for (size_t j = 0; j < plan->steps[i]->findings_n && plan->steps[i]->flags & RD_ACTION_NETWORK; j++)
+			rd_strv_push_unique(&ids, plan->steps[i]->findings[j]);
+	for (size_t i = 0; i < ids.n; i++)
+		rd_strbuf_addf(&sb, " --skip %s", ids.v[i]);
+	return rd_app_fail(app, RD_EXIT_BROKEN, "this plan may download, and --no-network forbids it; without what does:%s",
+	                   sb.buf);
 }
 
 static int make_plan(struct rd_app *app, struct rd_diagnosis **ret_d, struct rd_plan **ret)
@@ -371,10 +394,6 @@ static int confirm_and_apply(struct rd_app *app, struct rd_plan *plan, const cha
 		rd_plan_free(plan);
 		return status;
 	}
-	if (plan->needs_network && app->no_network) {
-		rd_plan_free(plan);
-		return rd_app_fail(app, RD_EXIT_BROKEN, "this plan may download, and --no-network forbids it");
-	}
 	question = rd_xasprintf("Apply %zu step%s?", plan->reboot_at, plan->reboot_at == 1 ? "" : "s");
 	status = rd_app_confirm(app, question);
 	if (status) {
@@ -390,10 +409,14 @@ static int plan_and_apply(struct rd_app *app, const char *dir)
 	struct rd_plan *plan = NULL;
 	int status = make_plan(app, &d, &plan);
 
-	if (!status)
+	if (!status && is_script(app)) {
 		status = check_secrets(app, plan);
+		status = status ? status : check_network(app, plan);
+	}
 	if (!status && print_plan(app, plan) < 0)
 		status = rd_app_fail(app, RD_EXIT_BROKEN, "cannot write to standard output");
+	if (!status)
+		status = check_network(app, plan);
 	if (!status && app->dry_run)
 		status = app->detailed_exitcode && plan->n ? RD_EXIT_CHANGES : RD_EXIT_OK;
 	else if (!status && plan->n) {

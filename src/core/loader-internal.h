@@ -26,6 +26,7 @@ struct rd_loader {
 	struct rd_strv hwcaps; /* of them, the names that the cache knows */
 	struct load_folder *folders;
 	size_t folders_n, folders_allocated;
+	void *names; /* of tsearch(3): under which the objects are loaded */
 	struct rd_load_object *objects;
 	size_t objects_n, objects_allocated;
 	struct rd_load_need *needs;

@@ -1,5 +1,6 @@
 #include <elf.h>
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,29 @@ static int open_file(struct rd_loader *l, const char *path, struct opened *ret, 
 	return r;
 }
 
+struct load_name {
+	const char *name; /* of an object or a need, which live as long */
+	size_t object;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct load_name *)a)->name, ((const struct load_name *)b)->name);
+}
+
+/* From now on the name is that object's, unless it has been another's before. */
+static void give_name(struct rd_loader *l, const char *name, size_t object)
+{
+	struct load_name key = { name, object }, *new;
+
+	if (tfind(&key, &l->names, by_name))
+		return;
+	new = rd_xmalloc(sizeof(*new));
+	*new = key;
+	if (!tsearch(new, &l->names, by_name))
+		abort();
+}
+
 static size_t add_object(struct rd_loader *l, const char *path, const struct opened *o, size_t loader)
 {
 	struct rd_load_object *new;
@@ -98,10 +122,12 @@ static size_t add_object(struct rd_loader *l, const char *path, const struct ope
 		.dev = o->dev,
 		.ino = o->ino,
 		.origin = folder_of(path),
-		.names = rd_xcalloc(1, sizeof(struct rd_strv)),
 		.elf = o->elf,
 		.loader = loader,
 	};
+	give_name(l, new->path, l->objects_n);
+	if (o->elf->soname)
+		give_name(l, o->elf->soname, l->objects_n);
 	return l->objects_n++;
 }
 
@@ -116,14 +142,9 @@ static size_t find_identity(const struct rd_loader *l, const struct opened *o)
 /* By the names under which it was asked for, its path and its SONAME. */
 static size_t find_loaded(const struct rd_loader *l, const char *name)
 {
-	for (size_t i = 0; i < l->objects_n; i++) {
-		const struct rd_load_object *o = &l->objects[i];
+	struct load_name key = { .name = name }, **found = tfind(&key, &l->names, by_name);
 
-		if (rd_streq(o->path, name) || rd_strv_has(o->names, name) ||
-		    (o->elf->soname && rd_streq(o->elf->soname, name)))
-			return i;
-	}
-	return RD_LOADER_NONE;
+	return found ? (*found)->object : RD_LOADER_NONE;
 }
 
 /* ------------------------------------------------------------ one name */
@@ -168,7 +189,7 @@ static void take(struct attempt *a)
 	} else {
 		need->object = add_object(a->l, a->path, &a->opened, need->from);
 	}
-	rd_strv_push_unique(a->l->objects[need->object].names, need->name);
+	give_name(a->l, need->name, need->object);
 }
 
 static char *absolute(const struct rd_loader *l, const char *path)
@@ -195,7 +216,6 @@ static size_t ask(struct rd_loader *l, size_t from, const char *name)
 	need.object = find_loaded(l, need.name);
 	if (need.object != RD_LOADER_NONE) {
 		need.by = RD_LOAD_LOADED;
-		rd_strv_push_unique(l->objects[need.object].names, need.name);
 	} else if (l->objects_n < OBJECTS_MAX) {
 		if (strchr(need.name, '/')) {
 			rd_auto_free char *path = absolute(l, need.name);
@@ -612,8 +632,6 @@ struct rd_loader *rd_loader_free(struct rd_loader *l)
 	for (size_t i = 0; i < l->objects_n; i++) {
 		free(l->objects[i].path);
 		free(l->objects[i].origin);
-		rd_strv_clear(l->objects[i].names);
-		free(l->objects[i].names);
 		rd_elf_close(l->objects[i].elf);
 	}
 	for (size_t i = 0; i < l->needs_n; i++) {
@@ -637,6 +655,7 @@ struct rd_loader *rd_loader_free(struct rd_loader *l)
 	rd_strv_clear(&l->subs);
 	rd_strv_clear(&l->hwcaps);
 	rd_ldcache_free(l->cache);
+	tdestroy(l->names, free);
 	free(l);
 	return NULL;
 }

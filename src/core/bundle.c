@@ -218,10 +218,9 @@ static ssize_t read_head(struct scan *s, const struct rd_reader *window, size_t 
 /* The first @n bytes are in s->head already. Returns the bundle's length, or a negative errno. */
 static int64_t read_plain(struct scan *s, const struct rd_reader *window, uint64_t at, uint64_t where, size_t n)
 {
-	struct target_set set = { NULL, 0, 0 };
 	struct table t;
 	size_t need = 0;
-	int r = parse_table(s, &set, s->head, n, window->size - at, &t, &need);
+	int r = parse_table(s, &s->set, s->head, n, window->size - at, &t, &need);
 
 	for (size_t want = FIRST_READ; r == 1 && need <= TABLE_MAX; want *= 2) {
 		ssize_t got;
@@ -230,18 +229,17 @@ static int64_t read_plain(struct scan *s, const struct rd_reader *window, uint64
 		got = read_head(s, window, want, at);
 		if (got < 0)
 			return got;
-		r = parse_table(s, &set, s->head, (size_t)got, window->size - at, &t, &need);
+		r = parse_table(s, &s->set, s->head, (size_t)got, window->size - at, &t, &need);
 		if ((size_t)got < want)
 			break;
 	}
 	if (r == 0) {
 		s->head_hint = t.len;
-		close_plain(s, &set, &t, where);
+		close_plain(s, &s->set, &t, where);
 	} else {
 		fatbin_problem(s->out, "bundle at 0x%" PRIx64 ": %s", where, bad_table);
 		s->out->has_code_unknown = true;
 	}
-	free(set.v);
 	if (r != 0)
 		return -EINVAL;
 	return (int64_t)(t.cut ? window->size - at : t.end > t.len ? t.end : t.len);

@@ -32,8 +32,9 @@ struct scan {
 	size_t packed_n, packed_allocated;
 	unsigned char *head; /* of the bundle that is read, with its entry table */
 	size_t head_allocated;
-	size_t head_hint; /* bytes of the last header */
-	size_t walked;    /* bundles and steps so far, over all sections: bounds the work */
+	size_t head_hint;      /* bytes of the last header */
+	struct target_set set; /* of the bundle that is read; empty between two */
+	size_t walked;         /* bundles and steps so far, over all sections: bounds the work */
 	struct last_table last;
 };
 

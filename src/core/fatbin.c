@@ -487,6 +487,7 @@ static void scan_release(struct scan *s)
 {
 	free(s->packed);
 	free(s->head);
+	free(s->set.v);
 	free(s->last.bytes);
 	free(s->last.set.v);
 }

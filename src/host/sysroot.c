@@ -480,11 +480,12 @@ static int glob_below(struct rd_sysroot *sr, const char *dir, const char *rest, 
 		rd_strv_push(&names, name);
 	}
 	for (size_t i = 0; i < names.n; i++) {
-		rd_auto_free char *path = rd_xasprintf("%s/%s", dir, names.v[i]);
+		rd_auto_free char *path = NULL;
 
 		/* As in a shell, a pattern does not match what is hidden unless it says so. */
 		if (!rd_str_glob(name, names.v[i]) || (names.v[i][0] == '.' && name[0] != '.'))
 			continue;
+		path = rd_xasprintf("%s/%s", dir, names.v[i]);
 		if (strspn(rest, "/") != strlen(rest)) {
 			r = glob_below(sr, path, rest, ret);
 		} else {

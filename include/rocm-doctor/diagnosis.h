@@ -19,6 +19,7 @@ enum rd_role { RD_ROOT_CAUSE, RD_CONSEQUENCE, RD_INDEPENDENT };
 struct rd_evidence {
 	char *fact;                  /* path with indexes */
 	const struct rd_fact *value; /* NULL: absent */
+	bool is_count;               /* of a list: how many items it has */
 	char *source;
 };
 

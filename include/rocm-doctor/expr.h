@@ -23,6 +23,8 @@ struct rd_template;
 struct rd_trace {
 	const struct rd_fact **facts;
 	size_t n;
+	/* Wanted as well: what any() and all() read of each item where no item decides, instead of the list. */
+	bool items;
 	/* Paths that were asked for and that nobody set (absent); caller frees with rd_trace_clear(). */
 	struct rd_trace_absent {
 		char *path;

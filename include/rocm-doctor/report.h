@@ -10,6 +10,7 @@
 #include "rocm-doctor/macros.h"
 
 struct cJSON;
+struct rd_expr;
 struct rd_fact;
 struct rd_knowledge;
 struct rd_strv;
@@ -23,6 +24,8 @@ struct rd_unknown {
 struct rd_requirement {
 	char *expression;
 	enum rd_tri result;
+	struct rd_evidence *evidence; /* the values that decided, or that keep it unknown */
+	size_t evidence_n;
 };
 
 struct rd_report {
@@ -58,7 +61,8 @@ struct rd_report {
 struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fact *facts, const struct rd_diagnosis *d,
                                 const struct rd_selection *selection);
 struct rd_report *rd_report_free(struct rd_report *report);
-void rd_report_add_requirement(struct rd_report *report, const char *expression, enum rd_tri result);
+/* @text: the expression as it was written */
+void rd_report_add_requirement(struct rd_report *report, const char *text, const struct rd_expr *expression);
 
 /* True for a consequence none of whose causes was selected: nothing else in the report tells of it. */
 bool rd_report_lacks_cause(const struct rd_report *report, const struct rd_finding *f);

@@ -79,7 +79,11 @@ static void add_evidence(struct rd_finding *f, char *fact, const struct rd_fact 
 		}
 	}
 	f->evidence = rd_xreallocarray(f->evidence, f->evidence_n + 1, sizeof(*f->evidence));
-	f->evidence[f->evidence_n++] = (struct rd_evidence){ fact, value, rd_xstrdup(rd_fact_source(value)) };
+	f->evidence[f->evidence_n++] = (struct rd_evidence){
+		.fact = fact,
+		.value = value,
+		.source = rd_xstrdup(rd_fact_source(value)),
+	};
 }
 
 /* A list that is not empty says little by itself: its items are the evidence. */

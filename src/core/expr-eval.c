@@ -303,7 +303,7 @@ static enum rd_tri eval_items(const struct rd_expr *e, struct scope *s, enum rd_
 		so_far = combine(s, so_far, next, deciding, begin, before);
 		decided = so_far == deciding && next == deciding;
 	}
-	if (so_far == rd_tri_not(deciding)) {
+	if (so_far == rd_tri_not(deciding) && !(s->trace && s->trace->items && rd_fact_count(list))) {
 		drop(s, begin, mark(s));
 		note(s, list, e->left);
 	}

@@ -7,6 +7,7 @@
 #include "rocm-doctor/facts.h"
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/report.h"
+#include "rocm-doctor/schema.h"
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
@@ -375,13 +376,57 @@ struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fa
 	return report;
 }
 
-void rd_report_add_requirement(struct rd_report *report, const char *expression, enum rd_tri result)
+static void add_value(struct rd_requirement *req, const struct rd_schema *schema, char *path, const struct rd_fact *value)
 {
+	const struct rd_schema *declared = rd_schema_lookup(schema, path);
+	bool is_count, seen = false;
+
+	for (size_t i = 0; i < req->evidence_n && !seen; i++)
+		seen = !value && rd_streq(req->evidence[i].fact, path);
+	if (seen) {
+		free(path);
+		return;
+	}
+	is_count = declared && rd_schema_kind(declared) == RD_LIST && rd_fact_state(value) != RD_FACT_UNKNOWN;
+
+	req->evidence = rd_xreallocarray(req->evidence, req->evidence_n + 1, sizeof(*req->evidence));
+	req->evidence[req->evidence_n++] = (struct rd_evidence){
+		.fact = is_count ? rd_xasprintf("count(%s)", path) : rd_xstrdup(path),
+		.value = value,
+		.is_count = is_count,
+		.source = rd_xstrdup(rd_fact_source(value)),
+	};
+	free(path);
+}
+
+void rd_report_add_requirement(struct rd_report *report, const char *text, const struct rd_expr *expression)
+{
+	const struct rd_schema *schema = rd_knowledge_schema(report->knowledge);
+	struct rd_trace trace = { .items = true };
+	struct rd_requirement *req;
+
 	report->requirements =
 		rd_xreallocarray(report->requirements, report->requirements_n + 1, sizeof(*report->requirements));
-	report->requirements[report->requirements_n++] = (struct rd_requirement){ rd_xstrdup(expression), result };
+	req = &report->requirements[report->requirements_n++];
+	*req = (struct rd_requirement){ .expression = rd_xstrdup(text) };
+	req->result = rd_expr_eval(expression, report->facts, NULL, &trace);
+	for (size_t i = 0; i < trace.n; i++)
+		add_value(req, schema, rd_fact_path(trace.facts[i]), trace.facts[i]);
+	for (size_t i = 0; i < trace.absent_n; i++)
+		add_value(req, schema, rd_xstrdup(trace.absent[i].path), NULL);
+	rd_trace_clear(&trace);
 	free(report->summary);
 	report->summary = summary_line(report);
+}
+
+static void free_requirement(struct rd_requirement *req)
+{
+	for (size_t i = 0; i < req->evidence_n; i++) {
+		free(req->evidence[i].fact);
+		free(req->evidence[i].source);
+	}
+	free(req->evidence);
+	free(req->expression);
 }
 
 struct rd_report *rd_report_free(struct rd_report *report)
@@ -391,7 +436,7 @@ struct rd_report *rd_report_free(struct rd_report *report)
 	for (size_t i = 0; i < report->unknown_n; i++)
 		free_unknown(&report->unknown[i]);
 	for (size_t i = 0; i < report->requirements_n; i++)
-		free(report->requirements[i].expression);
+		free_requirement(&report->requirements[i]);
 	for (size_t i = 0; i < RD_LAYER_COUNT; i++)
 		free(report->layers[i].summary);
 	free(report->unknown);

@@ -186,19 +186,21 @@ static cJSON *names(const char *const *v)
 	return strings(v, n);
 }
 
-static cJSON *evidence_of(const struct rd_finding *f, const struct rd_schema *schema)
+static cJSON *evidence_of(const struct rd_evidence *v, size_t n, const struct rd_schema *schema)
 {
 	cJSON *array = cJSON_CreateArray();
 
-	for (size_t i = 0; i < f->evidence_n; i++) {
-		const struct rd_evidence *e = &f->evidence[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct rd_evidence *e = &v[i];
 		const struct rd_schema *declared = rd_schema_lookup(schema, e->fact);
 		/* An item of a list of strings is declared as the list. */
 		bool is_item = rd_fact_kind(e->value) == RD_STR && declared && rd_schema_kind(declared) == RD_STRS;
 		cJSON *object = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(object, "fact", e->fact);
-		cJSON_AddItemToObject(object, "value", rd_json_fact(e->value, is_item ? NULL : declared));
+		cJSON_AddItemToObject(object, "value",
+		                      e->is_count ? cJSON_CreateNumber((double)rd_fact_count(e->value))
+		                                  : rd_json_fact(e->value, is_item ? NULL : declared));
 		cJSON_AddStringToObject(object, "source", e->source);
 		cJSON_AddItemToArray(array, object);
 	}
@@ -219,7 +221,7 @@ static cJSON *finding_of(const struct rd_finding *f, const struct rd_schema *sch
 	cJSON_AddItemToObject(object, "gpus", strings((const char *const *)f->gpus, f->gpus_n));
 	cJSON_AddStringToObject(object, "title", f->title);
 	cJSON_AddStringToObject(object, "detail", f->detail);
-	cJSON_AddItemToObject(object, "evidence", evidence_of(f, schema));
+	cJSON_AddItemToObject(object, "evidence", evidence_of(f->evidence, f->evidence_n, schema));
 	cJSON_AddItemToObject(object, "next", strings((const char *const *)f->next, f->next_n));
 	cJSON_AddItemToObject(object, "fixes", names(f->rule->fixes));
 	cJSON_AddItemToObject(object, "references", names(f->rule->references));
@@ -251,7 +253,7 @@ static cJSON *unknown_entry(const char *fact, const char *reason, const char *so
 	return object;
 }
 
-static cJSON *requirements_of(const struct rd_report *report)
+static cJSON *requirements_of(const struct rd_report *report, const struct rd_schema *schema)
 {
 	cJSON *array = cJSON_CreateArray();
 
@@ -263,6 +265,7 @@ static cJSON *requirements_of(const struct rd_report *report)
 		cJSON_AddItemToObject(object, "result",
 		                      req->result == RD_UNKNOWN ? cJSON_CreateNull()
 		                                                : cJSON_CreateBool(req->result == RD_TRUE));
+		cJSON_AddItemToObject(object, "evidence", evidence_of(req->evidence, req->evidence_n, schema));
 		cJSON_AddItemToArray(array, object);
 	}
 	return array;
@@ -281,7 +284,7 @@ int rd_render_report_json(const struct rd_report *report, FILE *out)
 	array = cJSON_AddArrayToObject(root, "findings");
 	for (size_t i = 0; i < report->findings_n; i++)
 		cJSON_AddItemToArray(array, finding_of(report->findings[i], schema));
-	cJSON_AddItemToObject(root, "requirements", requirements_of(report));
+	cJSON_AddItemToObject(root, "requirements", requirements_of(report, schema));
 	array = cJSON_AddArrayToObject(root, "unknown");
 	for (size_t i = 0; i < report->unknown_n; i++)
 		cJSON_AddItemToArray(array, unknown_entry(report->unknown[i].fact, report->unknown[i].reason,

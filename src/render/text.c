@@ -130,6 +130,21 @@ static void show_layers(const struct screen *s, const struct rd_report *report)
 	}
 }
 
+static void add_value(const struct rd_evidence *e, struct rd_strbuf *ret)
+{
+	size_t begin = ret->len;
+
+	if (e->is_count) {
+		rd_strbuf_addf(ret, "%zu", rd_fact_count(e->value));
+		return;
+	}
+	rd_fact_format(e->value, ret);
+	if (rd_fact_state(e->value) == RD_FACT_UNKNOWN && *rd_fact_reason(e->value))
+		rd_strbuf_addf(ret, " (%s)", rd_fact_reason(e->value));
+	if (ret->len == begin)
+		rd_strbuf_add(ret, "none");
+}
+
 /* "fact = value", and the source at the right or below. */
 static void show_evidence(const struct screen *s, const struct rd_evidence *e, bool first)
 {
@@ -137,12 +152,12 @@ static void show_evidence(const struct screen *s, const struct rd_evidence *e, b
 	rd_auto_free char *shown = NULL, *source = safe(s, e->source);
 	size_t used;
 
-	rd_fact_format(e->value, &value);
+	add_value(e, &value);
 	if (s->options->verbosity < 1 && rd_utf8_columns(value.buf) > VALUE_COLUMNS) {
 		rd_strbuf_truncate(&value, rd_utf8_fit(value.buf, VALUE_COLUMNS - 3));
 		rd_strbuf_add(&value, "...");
 	}
-	rd_strbuf_addf(&left, "%s = %s", e->fact, value.len ? value.buf : "none");
+	rd_strbuf_addf(&left, "%s = %s", e->fact, value.buf);
 	shown = safe(s, left.buf);
 	fputs(first ? "    seen   " : "           ", s->out);
 	used = LABEL_COLUMNS + rd_utf8_columns(shown);
@@ -166,15 +181,15 @@ static void show_evidence(const struct screen *s, const struct rd_evidence *e, b
 	putc('\n', s->out);
 }
 
-static void show_all_evidence(const struct screen *s, const struct rd_finding *f)
+static void show_all_evidence(const struct screen *s, const struct rd_evidence *v, size_t n)
 {
-	size_t shown = s->options->verbosity < 1 && f->evidence_n > EVIDENCE_SHOWN ? EVIDENCE_SHOWN : f->evidence_n;
+	size_t shown = s->options->verbosity < 1 && n > EVIDENCE_SHOWN ? EVIDENCE_SHOWN : n;
 
 	for (size_t i = 0; i < shown; i++)
-		show_evidence(s, &f->evidence[i], i == 0);
-	if (shown < f->evidence_n) {
+		show_evidence(s, &v[i], i == 0);
+	if (shown < n) {
 		spaces(s, LABEL_COLUMNS);
-		fprintf(s->out, "and %zu more (-v shows them)\n", f->evidence_n - shown);
+		fprintf(s->out, "and %zu more (-v shows them)\n", n - shown);
 	}
 }
 
@@ -341,7 +356,7 @@ static void show_finding(const struct screen *s, const struct rd_report *report,
 		spaces(s, 4);
 		wrap(s, PLAIN, f->detail, 4);
 	}
-	show_all_evidence(s, f);
+	show_all_evidence(s, f->evidence, f->evidence_n);
 	/* Of a consequence only the cause is to be mended. */
 	if (f->role == RD_CONSEQUENCE) {
 		show_list(s, "cause", f->caused_by, f->caused_by_n);
@@ -466,7 +481,7 @@ static void show_notes(const struct screen *s, const struct rd_report *report)
 			spaces(s, 7);
 			wrap(s, PLAIN, f->detail, 7);
 		}
-		show_all_evidence(s, f);
+		show_all_evidence(s, f->evidence, f->evidence_n);
 		show_next(s, f);
 	}
 }
@@ -510,6 +525,8 @@ static void show_requirements(const struct screen *s, const struct rd_report *re
 		put(s, marks[status].style, marks[status].word);
 		fputs("  require     ", s->out);
 		wrap(s, PLAIN, report->requirements[i].expression, LAYER_COLUMNS);
+		if (status != RD_STATUS_OK || s->options->verbosity > 0)
+			show_all_evidence(s, report->requirements[i].evidence, report->requirements[i].evidence_n);
 	}
 }
 
@@ -614,6 +631,14 @@ static void show_quietly(const struct screen *s, const struct rd_report *report)
 			continue;
 		fprintf(s->out, "%s  require  ", report->requirements[i].result == RD_FALSE ? "unmet" : "unknown");
 		put(s, PLAIN, report->requirements[i].expression);
+		for (size_t j = 0; j < report->requirements[i].evidence_n && j < EVIDENCE_SHOWN; j++) {
+			const struct rd_evidence *e = &report->requirements[i].evidence[j];
+			rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+			rd_strbuf_addf(&sb, "%s%s = ", j ? ", " : "  ", e->fact);
+			add_value(e, &sb);
+			put(s, PLAIN, sb.buf);
+		}
 		putc('\n', s->out);
 	}
 }

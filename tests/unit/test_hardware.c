@@ -19,7 +19,7 @@
 
 extern const struct rd_probe rd_probe_hardware_gpus, rd_probe_hardware_kfd, rd_probe_hardware_drm, rd_probe_hardware_pcie,
 	rd_probe_hardware_health, rd_probe_hardware_log, rd_probe_hardware_rocblas, rd_probe_hardware_groups,
-	rd_probe_hardware_support;
+	rd_probe_hardware_iommu, rd_probe_hardware_support, rd_probe_host_kernel;
 
 static struct rd_knowledge *knowledge;
 
@@ -44,8 +44,8 @@ static void done(struct bed *bed)
 static void probe(struct bed *bed)
 {
 	static const struct rd_probe *const probes[] = {
-		&rd_probe_hardware_gpus,    &rd_probe_hardware_kfd,    &rd_probe_hardware_drm,
-		&rd_probe_hardware_pcie,    &rd_probe_hardware_health, &rd_probe_hardware_log,
+		&rd_probe_host_kernel,      &rd_probe_hardware_gpus,   &rd_probe_hardware_iommu,   &rd_probe_hardware_kfd,
+		&rd_probe_hardware_drm,     &rd_probe_hardware_pcie,   &rd_probe_hardware_health,  &rd_probe_hardware_log,
 		&rd_probe_hardware_rocblas, &rd_probe_hardware_groups, &rd_probe_hardware_support,
 	};
 	static const struct rd_probe_options options;
@@ -702,6 +702,118 @@ static void new_firmware_does_without_atomics(void **state)
 	done(&bed);
 }
 
+/* ---------------------------------------------------------------- IOMMU */
+
+/* A function in an IOMMU group; @linked: it says so itself, too. */
+static void grouped(struct bed *bed, const char *address, const char *vendor, const char *group, const char *type, bool linked)
+{
+	rd_auto_free char *home = rd_xasprintf("pci0000:00/%s", address);
+	rd_auto_free char *link = rd_xasprintf("sys/devices/%s/iommu_group", home);
+	rd_auto_free char *target = rd_xasprintf("../../../kernel/iommu_groups/%s", group);
+
+	function(bed, home, vendor, "0x74a1", "0x120000");
+	file(bed, type, "sys/kernel/iommu_groups/%s/type", group);
+	file(bed, "", "sys/kernel/iommu_groups/%s/devices/%s/", group, address);
+	if (linked)
+		tree_link(&bed->tree, link, target);
+}
+
+static void the_groups_of_the_gpus_tell_the_iommu_mode(void **state)
+{
+	(void)state;
+	for (int linked = 0; linked < 2; linked++) {
+		struct bed bed;
+
+		setup(&bed);
+		grouped(&bed, "0000:00:01.0", "0x10de", "1", "DMA\n", linked);
+		grouped(&bed, "0000:00:03.0", "0x1002", "3", "identity\n", linked);
+		probe(&bed);
+		assert_string_equal(str(&bed, "host.iommu.mode"), "passthrough");
+		assert_string_equal(rd_fact_source(rd_fact_get(bed.facts, "host.iommu.mode")),
+		                    "/sys/kernel/iommu_groups/3/type");
+		assert_int_equal(number(&bed, "host.iommu.groups"), 2);
+		done(&bed);
+	}
+}
+
+static void one_gpu_that_is_translated_decides_also_without_a_link(void **state)
+{
+	struct bed bed;
+
+	(void)state;
+	setup(&bed);
+	grouped(&bed, "0000:00:03.0", "0x1002", "3", "identity\n", true);
+	grouped(&bed, "0000:00:04.0", "0x1002", "14", "DMA-FQ\n", false);
+	probe(&bed);
+	assert_string_equal(str(&bed, "host.iommu.mode"), "translated");
+	assert_string_equal(rd_fact_source(rd_fact_get(bed.facts, "host.iommu.mode")), "/sys/kernel/iommu_groups/14/type");
+	done(&bed);
+}
+
+static void a_link_to_a_group_that_is_not_there_says_nothing(void **state)
+{
+	struct bed bed;
+
+	(void)state;
+	setup(&bed);
+	grouped(&bed, "0000:00:01.0", "0x10de", "1", "DMA\n", true);
+	grouped(&bed, "0000:00:03.0", "0x1002", "3", "identity\n", false);
+	tree_link(&bed.tree, "sys/devices/pci0000:00/0000:00:03.0/iommu_group", "../../../kernel/iommu_groups/..");
+	probe(&bed);
+	assert_string_equal(str(&bed, "host.iommu.mode"), "passthrough");
+	done(&bed);
+}
+
+static void no_gpu_in_a_group_leaves_it_to_all_groups(void **state)
+{
+	struct bed bed;
+
+	(void)state;
+	setup(&bed);
+	grouped(&bed, "0000:00:01.0", "0x10de", "1", "DMA\n", true);
+	function(&bed, "pci0000:00/0000:00:03.0", "0x1002", "0x74a1", "0x120000");
+	probe(&bed);
+	assert_string_equal(str(&bed, "host.iommu.mode"), "translated");
+	done(&bed);
+}
+
+static void no_groups_mean_that_the_iommu_is_off(void **state)
+{
+	struct bed bed;
+
+	(void)state;
+	setup(&bed);
+	file(&bed, "x", "sys/kernel/notes");
+	probe(&bed);
+	assert_string_equal(str(&bed, "host.iommu.mode"), "off");
+	done(&bed);
+}
+
+static void a_tree_without_the_kernels_folder_does_not_tell_of_an_iommu(void **state)
+{
+	struct bed bed;
+
+	(void)state;
+	setup(&bed);
+	probe(&bed);
+	assert_true(unknown(&bed, "host.iommu.mode"));
+	assert_true(unknown(&bed, "host.iommu.groups"));
+	done(&bed);
+}
+
+static void an_old_kernel_leaves_the_iommu_mode_to_the_command_line(void **state)
+{
+	struct bed bed;
+
+	(void)state;
+	setup(&bed);
+	file(&bed, "", "sys/kernel/iommu_groups/0/devices/");
+	file(&bed, "ro iommu=pt\n", "proc/cmdline");
+	probe(&bed);
+	assert_string_equal(str(&bed, "host.iommu.mode"), "passthrough");
+	done(&bed);
+}
+
 /* ---------------------------------------------------------------- health */
 
 static void reads_junction_limit_power_and_ras(void **state)
@@ -1025,6 +1137,13 @@ int main(void)
 		cmocka_unit_test(atomics_need_every_bridge_and_the_root_port),
 		cmocka_unit_test(without_privileges_the_way_of_atomics_is_unknown),
 		cmocka_unit_test(new_firmware_does_without_atomics),
+		cmocka_unit_test(the_groups_of_the_gpus_tell_the_iommu_mode),
+		cmocka_unit_test(one_gpu_that_is_translated_decides_also_without_a_link),
+		cmocka_unit_test(a_link_to_a_group_that_is_not_there_says_nothing),
+		cmocka_unit_test(no_gpu_in_a_group_leaves_it_to_all_groups),
+		cmocka_unit_test(no_groups_mean_that_the_iommu_is_off),
+		cmocka_unit_test(a_tree_without_the_kernels_folder_does_not_tell_of_an_iommu),
+		cmocka_unit_test(an_old_kernel_leaves_the_iommu_mode_to_the_command_line),
 		cmocka_unit_test(reads_junction_limit_power_and_ras),
 		cmocka_unit_test(a_base_address_that_found_a_place_later_is_assigned),
 		cmocka_unit_test(tells_a_failed_probe_from_missing_firmware),

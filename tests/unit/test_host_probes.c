@@ -8,9 +8,9 @@
 
 #include "scratch.h"
 
-extern const struct rd_probe rd_probe_host_container, rd_probe_host_counts, rd_probe_host_docker, rd_probe_host_iommu,
-	rd_probe_host_kernel, rd_probe_host_os, rd_probe_host_profile, rd_probe_host_rdma, rd_probe_host_resources,
-	rd_probe_host_security, rd_probe_host_user, rd_probe_host_virtualization;
+extern const struct rd_probe rd_probe_host_container, rd_probe_host_counts, rd_probe_host_docker, rd_probe_host_kernel,
+	rd_probe_host_os, rd_probe_host_profile, rd_probe_host_rdma, rd_probe_host_resources, rd_probe_host_security,
+	rd_probe_host_user, rd_probe_host_virtualization;
 
 static char *dir;
 static struct rd_sysroot *sr;
@@ -383,52 +383,6 @@ static void nonsense_gives_unknown_and_no_number(void **state)
 	assert_int_equal(number("host.numa_nodes"), 0);
 }
 
-/* ---- iommu ---- */
-
-static void a_group(const char *number_of, const char *address, const char *vendor, const char *type)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/kernel/iommu_groups/%s/type", number_of);
-	scratch_file(dir, path, type);
-	snprintf(path, sizeof(path), "/sys/kernel/iommu_groups/%s/devices/%s", number_of, address);
-	scratch_dir(dir, path);
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vendor", address);
-	scratch_file(dir, path, vendor);
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/class", address);
-	scratch_file(dir, path, "0x120000\n");
-}
-
-static void the_groups_of_the_gpus_tell_the_iommu_mode(void **state)
-{
-	(void)state;
-	a_group("1", "0000:01:00.0", "0x10de\n", "identity\n");
-	a_group("2", "0000:03:00.0", "0x1002\n", "DMA-FQ\n");
-	look(&rd_probe_host_iommu);
-	assert_string_equal(str("host.iommu.mode"), "translated");
-	assert_int_equal(number("host.iommu.groups"), 2);
-	assert_string_equal(rd_fact_source(rd_fact_get(facts, "host.iommu.mode")), "/sys/kernel/iommu_groups/2/type");
-}
-
-static void no_groups_mean_that_the_iommu_is_off(void **state)
-{
-	(void)state;
-	scratch_dir(dir, "/sys/kernel/mm");
-	scratch_file(dir, "/sys/kernel/notes", "x");
-	look(&rd_probe_host_iommu);
-	assert_string_equal(str("host.iommu.mode"), "off");
-}
-
-static void an_old_kernel_leaves_it_to_the_command_line(void **state)
-{
-	(void)state;
-	scratch_dir(dir, "/sys/kernel/iommu_groups/0/devices");
-	scratch_file(dir, "/proc/cmdline", "ro iommu=pt\n");
-	look(&rd_probe_host_kernel);
-	look(&rd_probe_host_iommu);
-	assert_string_equal(str("host.iommu.mode"), "passthrough");
-}
-
 /* ---- user ---- */
 
 static void groups_of_the_session_and_of_the_files_are_told_apart(void **state)
@@ -609,9 +563,6 @@ int main(void)
 		T(tmpfs_without_a_size_takes_half_of_the_memory),
 		T(the_last_mount_and_its_percents_count),
 		T(nonsense_gives_unknown_and_no_number),
-		T(the_groups_of_the_gpus_tell_the_iommu_mode),
-		T(no_groups_mean_that_the_iommu_is_off),
-		T(an_old_kernel_leaves_it_to_the_command_line),
 		T(groups_of_the_session_and_of_the_files_are_told_apart),
 		T(root_without_a_name_is_still_root),
 		T(capabilities_count_for_the_user_of_the_process_alone),

@@ -10,30 +10,40 @@
 #include "util/strbuf.h"
 #include "util/strv.h"
 
+#include "common-gpu.h"
+
 static const char groups_dir[] = "/sys/kernel/iommu_groups";
 
-/* AMD's display and accelerator functions. Nothing of /sys/bus/pci to read: false. */
-static bool is_gpu(struct rd_sysroot *sr, const char *address)
+static void add_listed(struct rd_probe_ctx *ctx, const struct rd_strv *groups, struct rd_strv *ret)
 {
-	uint64_t vendor, class;
+	for (size_t i = 0; i < groups->n; i++) {
+		rd_auto_strv struct rd_strv devices = RD_STRV_INIT;
 
-	if (rd_sysroot_readf_u64(sr, &vendor, "/sys/bus/pci/devices/%s/vendor", address) < 0 || vendor != 0x1002)
-		return false;
-	if (rd_sysroot_readf_u64(sr, &class, "/sys/bus/pci/devices/%s/class", address) < 0)
-		return false;
-	return class >> 16 == 0x03 || class >> 16 == 0x12;
+		if (rd_sysroot_listf(ctx->sysroot, &devices, "%s/%s/devices", groups_dir, groups->v[i]) < 0)
+			continue;
+		for (size_t k = 0; k < devices.n; k++)
+			if (gpu_find(ctx, devices.v[k]))
+				rd_strv_push_unique(ret, groups->v[i]);
+	}
 }
 
-static bool has_gpu(struct rd_sysroot *sr, const char *group)
+/* By each GPU's link to its group; where one has none, by what the groups list. */
+static void groups_of_gpus(struct rd_probe_ctx *ctx, const struct rd_strv *groups, struct rd_strv *ret)
 {
-	rd_auto_strv struct rd_strv devices = RD_STRV_INIT;
+	struct rd_fact *gpu;
+	bool all = true;
 
-	if (rd_sysroot_listf(sr, &devices, "%s/%s/devices", groups_dir, group) < 0)
-		return false;
-	for (size_t i = 0; i < devices.n; i++)
-		if (is_gpu(sr, devices.v[i]))
-			return true;
-	return false;
+	for (size_t i = 0; (gpu = gpu_at(ctx, i)); i++) {
+		rd_auto_free char *group = NULL;
+
+		if (gpu_link_name(ctx, gpu, &group, "iommu_group") == 0 && rd_strv_has(groups, group))
+			rd_strv_push_unique(ret, group);
+		else
+			all = false;
+	}
+	if (!all)
+		add_listed(ctx, groups, ret);
+	rd_strv_sort(ret);
 }
 
 /* "identity" is passed through; "DMA" and "DMA-FQ" are translated. Others (blocked) are no domain of the kernel's own. */
@@ -44,8 +54,8 @@ static const char *mode_of_type(const char *type)
 	return rd_str_has_prefix(type, "DMA") ? "translated" : NULL;
 }
 
-/* The mode of the groups that hold GPUs, of all groups where none does; translated where they differ. NULL: not told. */
-static const char *mode_of_groups(struct rd_sysroot *sr, const struct rd_strv *groups, bool gpus, struct rd_strbuf *ret_source)
+/* Translated where they differ; NULL: not told. */
+static const char *mode_of_groups(struct rd_sysroot *sr, const struct rd_strv *groups, struct rd_strbuf *ret_source)
 {
 	const char *mode = NULL;
 
@@ -53,8 +63,6 @@ static const char *mode_of_groups(struct rd_sysroot *sr, const struct rd_strv *g
 		rd_auto_free char *type = NULL;
 		const char *found;
 
-		if (gpus && !has_gpu(sr, groups->v[i]))
-			continue;
 		/* The attribute is there since Linux 4.17. */
 		if (rd_sysroot_readf_line(sr, &type, "%s/%s/type", groups_dir, groups->v[i]) < 0)
 			continue;
@@ -88,7 +96,7 @@ static const char *mode_of_cmdline(const struct rd_fact *facts)
 static int run(struct rd_probe_ctx *ctx)
 {
 	rd_auto_strbuf struct rd_strbuf source = RD_STRBUF_INIT;
-	rd_auto_strv struct rd_strv groups = RD_STRV_INIT;
+	rd_auto_strv struct rd_strv groups = RD_STRV_INIT, used = RD_STRV_INIT;
 	const char *mode;
 	int r;
 
@@ -103,9 +111,10 @@ static int run(struct rd_probe_ctx *ctx)
 		rd_fact_set_str(ctx->facts, "host.iommu.mode", "off", groups_dir);
 		return 0;
 	}
-	mode = mode_of_groups(ctx->sysroot, &groups, true, &source);
+	groups_of_gpus(ctx, &groups, &used);
+	mode = mode_of_groups(ctx->sysroot, &used, &source);
 	if (!mode)
-		mode = mode_of_groups(ctx->sysroot, &groups, false, &source);
+		mode = mode_of_groups(ctx->sysroot, &groups, &source);
 	if (!mode) {
 		mode = mode_of_cmdline(ctx->facts);
 		rd_strbuf_add(&source, "/proc/cmdline");
@@ -118,10 +127,10 @@ static int run(struct rd_probe_ctx *ctx)
 	return 0;
 }
 
-const struct rd_probe rd_probe_host_iommu = {
-	.name = "host/iommu",
-	.layer = RD_LAYER_HOST,
-	.after = "host/kernel",
+const struct rd_probe rd_probe_hardware_iommu = {
+	.name = "hardware/iommu",
+	.layer = RD_LAYER_HARDWARE,
+	.after = "hardware/gpus",
 	.summary = "IOMMU mode",
 	.facts =
 		(const struct rd_fact_decl[]){

@@ -10,6 +10,7 @@
 struct rd_error;
 struct rd_expr;
 struct rd_fact;
+struct rd_pool;
 struct rd_schema;
 struct rd_strbuf;
 struct rd_strv;
@@ -38,18 +39,20 @@ void rd_trace_clear(struct rd_trace *trace);
  * @schema: every path is checked against it; a path that nobody declares is an error
  * @item: the schema that a leading "." starts from; NULL: there is none
  *
- * Returns the tree, or NULL with "column N: ..." in @err.
+ * Returns the tree, or NULL with "column N: ..." in @err. That of _in() ends with the pool.
  */
 struct rd_expr *rd_expr_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
                               struct rd_error *err) RD_MUST_CHECK;
+struct rd_expr *rd_expr_parse_in(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                 const struct rd_schema *item, struct rd_error *err) RD_MUST_CHECK;
 struct rd_expr *rd_expr_free(struct rd_expr *expr);
 
 /*
- * rd_expr_parse_path - a path alone, as "for_each" and "evidence" want it
+ * rd_expr_parse_path - a path alone, as "for_each" and "evidence" want it; it ends with the pool
  * rd_expr_item_schema - what "." is inside it: the item of the list that the path names; NULL where it names no list
  */
-struct rd_expr *rd_expr_parse_path(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-                                   struct rd_error *err) RD_MUST_CHECK;
+struct rd_expr *rd_expr_parse_path(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                   const struct rd_schema *item, struct rd_error *err) RD_MUST_CHECK;
 const struct rd_schema *rd_expr_item_schema(const struct rd_expr *path);
 /* The fact that a path leads to; NULL where nobody set it. */
 const struct rd_fact *rd_expr_path_get(const struct rd_expr *path, const struct rd_fact *facts, const struct rd_fact *item);
@@ -73,9 +76,13 @@ void rd_expr_paths(const struct rd_expr *expr, struct rd_strv *ret);
  */
 struct rd_template *rd_template_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
                                       struct rd_error *err) RD_MUST_CHECK;
-/* One that is parsed once it is wanted: for a text that is known to be right, and stays. */
-struct rd_template *rd_template_new(const char *text, const struct rd_schema *schema, const struct rd_schema *item);
 struct rd_template *rd_template_free(struct rd_template *t);
+/* One of a pool, with which it ends, parsed once it is wanted: for a text that is known to be right, and stays. */
+struct rd_template *rd_template_new(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                    const struct rd_schema *item);
+/* One that is parsed at once, of a pool. */
+struct rd_template *rd_template_parse_in(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                         const struct rd_schema *item, struct rd_error *err) RD_MUST_CHECK;
 /* Appends the text; false where a path in it is unknown or absent (which then reads "?"). */
 bool rd_template_render(const struct rd_template *t, const struct rd_fact *facts, const struct rd_fact *item,
                         struct rd_strbuf *ret);

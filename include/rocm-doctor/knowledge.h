@@ -15,6 +15,7 @@ struct cJSON;
 struct rd_error;
 struct rd_expr;
 struct rd_knowledge;
+struct rd_pool;
 struct rd_schema;
 struct rd_strv;
 struct rd_template;
@@ -32,7 +33,8 @@ enum rd_subject_kind {
 };
 
 struct rd_rule {
-	const char *id; /* "kernel/amdgpu-blacklisted" */
+	struct rd_pool *pool; /* that it lies in, with all it has */
+	const char *id;       /* "kernel/amdgpu-blacklisted" */
 	enum rd_layer layer;
 	enum rd_severity severity;
 	bool enabled;
@@ -50,7 +52,6 @@ struct rd_rule {
 	const char **evidence_text;
 	size_t evidence_n;
 	const struct rd_schema *schema, *item;
-	bool is_builtin; /* its texts are those of the program, and stay */
 	struct rd_template *title, *detail;
 	struct rd_template **next; /* commands or advice */
 	size_t next_n;

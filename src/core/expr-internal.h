@@ -39,20 +39,19 @@ struct rd_path_step {
 };
 
 struct rd_expr {
-	struct rd_pool *pool; /* of the whole tree, at its root; NULL at other nodes */
-	enum rd_node node;
-	enum rd_type type;
+	struct rd_pool *pool; /* of the whole tree, at its root; NULL at other nodes, and in a pool of others */
+	enum rd_node node : 8;
+	enum rd_type type : 8;
+	enum rd_op op : 8;
+	enum rd_version_scheme scheme : 8;
+	bool boolean, is_whole; /* the number has no fraction and fits integer */
+	bool from_item;
 	struct rd_expr *left, *right; /* operands; a list and the expression over its items */
-	enum rd_op op;
-	enum rd_version_scheme scheme;
-	bool boolean;
-	bool is_whole; /* the number has no fraction and fits integer */
 	int64_t integer;
 	double number;
 	char *text; /* a string, or a path as written */
-	bool from_item;
 	struct rd_path_step *steps;
-	size_t steps_n, steps_allocated;
+	unsigned steps_n, steps_allocated;
 	const struct rd_schema *schema; /* of a path */
 	char *declared;                 /* the path as it is declared, "gpus[].name" */
 };

@@ -17,7 +17,8 @@ struct parser {
 	const struct rd_schema *schema, *item;
 	const char *item_path; /* how the item's facts are declared, "gpus[]" */
 	unsigned depth;
-	struct rd_pool pool; /* for all that becomes part of the tree */
+	struct rd_pool *pool;      /* for all that becomes part of the tree */
+	struct rd_strbuf declared; /* the path that is being read, as it is declared */
 	struct rd_error *err;
 };
 
@@ -51,7 +52,7 @@ struct rd_expr *rd_expr_free(struct rd_expr *e)
 
 static struct rd_expr *new_node(struct parser *p, enum rd_node node, enum rd_type type)
 {
-	struct rd_expr *e = rd_pool_alloc(&p->pool, sizeof(*e));
+	struct rd_expr *e = rd_pool_alloc(p->pool, sizeof(*e));
 
 	e->node = node;
 	e->type = type;
@@ -127,7 +128,7 @@ static char *quoted(struct parser *p)
 		return NULL;
 	}
 	p->at++;
-	return rd_pool_strndup(&p->pool, sb.buf, sb.len);
+	return rd_pool_strndup(p->pool, sb.buf, sb.len);
 }
 
 static void add_step(struct parser *p, struct rd_expr *e, char *name, size_t index)
@@ -136,7 +137,7 @@ static void add_step(struct parser *p, struct rd_expr *e, char *name, size_t ind
 		struct rd_path_step *steps;
 
 		e->steps_allocated = e->steps_allocated ? 2 * e->steps_allocated : 4;
-		steps = rd_pool_alloc(&p->pool, e->steps_allocated * sizeof(*steps));
+		steps = rd_pool_alloc(p->pool, e->steps_allocated * sizeof(*steps));
 		if (e->steps_n)
 			memcpy(steps, e->steps, e->steps_n * sizeof(*steps));
 		e->steps = steps;
@@ -148,32 +149,31 @@ static void add_step(struct parser *p, struct rd_expr *e, char *name, size_t ind
 struct position {
 	const struct rd_schema *schema;
 	enum rd_kind kind; /* of the thing itself: an item of a list has lost its list */
-	struct rd_strbuf declared;
 };
 
 static bool step_name(struct parser *p, struct rd_expr *e, struct position *pos, const char *name, size_t len,
                       const char *where)
 {
-	char *copy = rd_pool_strndup(&p->pool, name, len);
+	char *copy = rd_pool_strndup(p->pool, name, len);
 	const struct rd_schema *child =
 		pos->kind == RD_OBJECT || pos->kind == RD_MAP ? rd_schema_child(pos->schema, copy) : NULL;
 
 	if (child) {
 		pos->schema = child;
 		pos->kind = rd_schema_kind(child);
-		rd_strbuf_add(&pos->declared, pos->declared.len ? "." : "");
-		rd_strbuf_addn(&pos->declared, copy, len);
+		rd_strbuf_add(&p->declared, p->declared.len ? "." : "");
+		rd_strbuf_addn(&p->declared, copy, len);
 		if (pos->kind == RD_LIST || pos->kind == RD_STRS)
-			rd_strbuf_add(&pos->declared, "[]");
+			rd_strbuf_add(&p->declared, "[]");
 		else if (pos->kind == RD_MAP)
-			rd_strbuf_add(&pos->declared, "{}");
+			rd_strbuf_add(&p->declared, "{}");
 	} else if (pos->kind == RD_MAP) {
 		pos->kind = RD_STR;
 	} else if (pos->kind == RD_LIST) {
 		fail_at(p, where, "'%s' is asked of a list; any(), all() or an index reach its items", copy);
 		return false;
 	} else {
-		fail_at(p, where, "no probe provides '%s%s%s'", pos->declared.buf, pos->declared.len ? "." : "", copy);
+		fail_at(p, where, "no probe provides '%s%s%s'", p->declared.buf, p->declared.len ? "." : "", copy);
 		return false;
 	}
 	add_step(p, e, copy, 0);
@@ -198,7 +198,7 @@ static bool step_bracket(struct parser *p, struct rd_expr *e, struct position *p
 			return false;
 		}
 		if (pos->kind != RD_LIST && pos->kind != RD_STRS) {
-			fail_at(p, where, "'%s' is no list", pos->declared.buf);
+			fail_at(p, where, "'%s' is no list", p->declared.buf);
 			return false;
 		}
 		p->at = end;
@@ -242,10 +242,11 @@ static bool parse_steps(struct parser *p, struct rd_expr *e, struct position *po
 static struct rd_expr *parse_path(struct parser *p)
 {
 	struct rd_expr *e = new_node(p, RD_NODE_PATH, RD_TYPE_OTHER);
-	struct position pos = { p->schema, RD_OBJECT, RD_STRBUF_INIT };
+	struct position pos = { p->schema, RD_OBJECT };
 	const char *begin = p->at;
 	bool good = true;
 
+	rd_strbuf_truncate(&p->declared, 0);
 	if (*p->at == '.') {
 		p->at++;
 		e->from_item = true;
@@ -256,17 +257,16 @@ static struct rd_expr *parse_path(struct parser *p)
 			pos.schema = p->item;
 			/* "." itself: an object of a list, or one string. */
 			pos.kind = rd_schema_kind(p->item) == RD_LIST ? RD_OBJECT : RD_STR;
-			rd_strbuf_add(&pos.declared, p->item_path);
+			rd_strbuf_add(&p->declared, p->item_path);
 		}
 	}
 	good = good && parse_steps(p, e, &pos);
-	e->text = rd_pool_strndup(&p->pool, begin, (size_t)(p->at - begin));
+	e->text = rd_pool_strndup(p->pool, begin, (size_t)(p->at - begin));
 	e->schema = pos.schema;
 	e->type = type_of_kind(pos.kind);
 	if (pos.kind == RD_STR)
 		e->scheme = pos.schema ? rd_schema_scheme(pos.schema) : RD_VERSION_NONE;
-	e->declared = rd_pool_strndup(&p->pool, pos.declared.buf, pos.declared.len);
-	rd_strbuf_release(&pos.declared);
+	e->declared = rd_pool_strndup(p->pool, p->declared.buf, p->declared.len);
 	return good ? e : NULL;
 }
 
@@ -283,7 +283,7 @@ static struct rd_expr *parse_number(struct parser *p)
 
 	if (p->at[n] == '.' && p->at[n + 1] >= '0' && p->at[n + 1] <= '9')
 		n += 1 + strspn(p->at + n + 1, "0123456789");
-	e->text = rd_pool_strndup(&p->pool, begin, n);
+	e->text = rd_pool_strndup(p->pool, begin, n);
 	e->number = strtod(e->text, NULL);
 	p->at += n;
 	for (size_t i = 0; i < RD_ARRAY_SIZE(units); i++) {
@@ -636,17 +636,9 @@ static struct rd_expr *finish(struct parser *p, struct rd_expr *e)
 
 static struct rd_expr *parse_whole(struct parser *p, struct rd_expr *(*parse)(struct parser *))
 {
-	struct rd_expr *e = NULL;
+	struct rd_expr *e = check_length(p) ? finish(p, parse(p)) : NULL;
 
-	p->pool = (struct rd_pool)RD_POOL_INIT(480);
-	if (check_length(p))
-		e = finish(p, parse(p));
-	if (!e) {
-		rd_pool_clear(&p->pool);
-		return NULL;
-	}
-	e->pool = rd_pool_alloc(&p->pool, sizeof(p->pool));
-	*e->pool = p->pool;
+	rd_strbuf_release(&p->declared);
 	return e;
 }
 
@@ -667,20 +659,50 @@ static struct rd_expr *parse_only_path(struct parser *p)
 	return parse_path(p);
 }
 
-struct rd_expr *rd_expr_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-                              struct rd_error *err)
+static struct parser new_parser(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                const struct rd_schema *item, struct rd_error *err)
 {
-	struct parser p = { .text = text, .at = text, .schema = schema, .item = item, .item_path = "", .err = err };
+	return (struct parser){
+		.text = text,
+		.at = text,
+		.schema = schema,
+		.item = item,
+		.item_path = "",
+		.pool = pool,
+		.declared = RD_STRBUF_INIT,
+		.err = err,
+	};
+}
+
+struct rd_expr *rd_expr_parse_in(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                 const struct rd_schema *item, struct rd_error *err)
+{
+	struct parser p = new_parser(pool, text, schema, item, err);
 
 	return parse_whole(&p, parse_condition);
 }
 
-struct rd_expr *rd_expr_parse_path(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
-                                   struct rd_error *err)
+struct rd_expr *rd_expr_parse_path(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                   const struct rd_schema *item, struct rd_error *err)
 {
-	struct parser p = { .text = text, .at = text, .schema = schema, .item = item, .item_path = "", .err = err };
+	struct parser p = new_parser(pool, text, schema, item, err);
 
 	return parse_whole(&p, parse_only_path);
+}
+
+struct rd_expr *rd_expr_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
+                              struct rd_error *err)
+{
+	struct rd_pool pool = RD_POOL_INIT(480);
+	struct rd_expr *e = rd_expr_parse_in(&pool, text, schema, item, err);
+
+	if (!e) {
+		rd_pool_clear(&pool);
+		return NULL;
+	}
+	e->pool = rd_pool_alloc(&pool, sizeof(pool));
+	*e->pool = pool;
+	return e;
 }
 
 const struct rd_schema *rd_expr_item_schema(const struct rd_expr *path)

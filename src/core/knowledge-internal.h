@@ -6,6 +6,7 @@
 
 #include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
+#include "util/pool.h"
 
 struct cJSON;
 struct rd_error;
@@ -22,7 +23,8 @@ struct rd_knowledge_file {
 
 struct rd_knowledge {
 	struct rd_schema *schema; /* NULL until it is wanted */
-	bool strict; /* what was built in is judged as what was not */
+	struct rd_pool pool;      /* of the rules */
+	bool strict;              /* what was built in is judged as what was not */
 	struct rd_knowledge_file *files;
 	size_t files_n, files_allocated;
 	struct rd_rule **rules; /* by layer, then id */
@@ -38,12 +40,11 @@ struct rd_knowledge {
 };
 
 /*
- * Parse one rule; @where is the JSON pointer for messages. NULL with the reason in @err.
+ * Parse one rule, into @pool; @where is the JSON pointer for messages. NULL with the reason in @err.
  * @trusted: its texts were judged when the program was built; they are parsed once they are wanted
  */
-struct rd_rule *rd_rule_parse(const struct cJSON *json, const char *origin, const char *where, const struct rd_schema *schema,
-                              bool trusted, struct rd_error *err);
-struct rd_rule *rd_rule_free(struct rd_rule *rule);
+struct rd_rule *rd_rule_parse(struct rd_pool *pool, const struct cJSON *json, const char *origin, const char *where,
+                              const struct rd_schema *schema, bool trusted, struct rd_error *err);
 
 /* Parse one fix record. NULL with the reason in @err. */
 struct rd_fix *rd_fix_parse(const struct cJSON *json, const char *origin, const char *where, struct rd_error *err);

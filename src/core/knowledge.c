@@ -172,7 +172,7 @@ static int twice(const char *origin, const char *where, const char *id, struct r
 	return rd_error_set(err, -EEXIST, "%s: %s/id: '%s' is the id of an earlier record of this file", origin, where, id);
 }
 
-/* The same id again, in a later file, replaces the rule. Takes it. */
+/* The same id again, in a later file, replaces the rule. */
 static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *where, struct rd_error *err)
 {
 	for (size_t i = 0; i < k->rules_n; i++) {
@@ -182,7 +182,6 @@ static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *wh
 			continue;
 		if (rd_streq(k->rules[i]->origin, rule->origin))
 			r = twice(rule->origin, where, rule->id, err);
-		rd_rule_free(k->rules[i]);
 		k->rules[i] = rule;
 		return r;
 	}
@@ -261,7 +260,7 @@ static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kin
 	if (rd_streq(kind, "rules")) {
 		if (!is_trusted(k, file) && is_switch(json))
 			return switch_off(k, json, origin_of(file), where, err);
-		rule = rd_rule_parse(json, origin_of(file), where, k->schema, is_trusted(k, file), err);
+		rule = rd_rule_parse(&k->pool, json, origin_of(file), where, k->schema, is_trusted(k, file), err);
 		return rule ? put_rule(k, rule, where, err) : -EINVAL;
 	}
 	fix = rd_fix_parse(json, origin_of(file), where, err);
@@ -422,6 +421,7 @@ static int load(const struct rd_strv *dirs, bool strict, struct rd_knowledge **r
 	struct rd_knowledge *k = rd_xcalloc(1, sizeof(*k));
 	int r;
 
+	k->pool = (struct rd_pool)RD_POOL_INIT((size_t)32 << 10);
 	k->strict = strict;
 	r = read_files(k, dirs, err);
 	if (r >= 0 && !rd_knowledge_is_builtin(k))
@@ -453,8 +453,7 @@ struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k)
 		forget_text(&k->files[i]);
 		free(k->files[i].name);
 	}
-	for (size_t i = 0; i < k->rules_n; i++)
-		rd_rule_free(k->rules[i]);
+	rd_pool_clear(&k->pool);
 	for (size_t i = 0; i < k->fixes_n; i++)
 		rd_fix_free(k->fixes[i]);
 	free(k->files);

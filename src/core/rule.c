@@ -1,6 +1,5 @@
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -10,6 +9,7 @@
 #include "rocm-doctor/expr.h"
 #include "rocm-doctor/schema.h"
 #include "util/cleanup.h"
+#include "util/pool.h"
 #include "util/str.h"
 #include "util/xalloc.h"
 
@@ -24,13 +24,12 @@ struct parse {
 /* A built-in text stays where it is. */
 static const char *keep(const struct parse *p, const char *text)
 {
-	return p->trusted ? text : rd_xstrdup(text);
+	return p->trusted ? text : rd_pool_strdup(p->rule->pool, text);
 }
 
-static void drop(const struct rd_rule *rule, const char *text)
+static void *new_array(const struct parse *p, size_t n, size_t size)
 {
-	if (!rule->is_builtin)
-		free((char *)text);
+	return rd_pool_alloc(p->rule->pool, n * size);
 }
 
 static int fail(const struct parse *p, const char *key, const char *what)
@@ -123,7 +122,7 @@ static int parse_for_each(struct parse *p, const char *key, const cJSON *json)
 
 	if (!cJSON_IsString(json))
 		return fail(p, key, "a string is wanted");
-	p->rule->for_each = rd_expr_parse_path(json->valuestring, p->schema, NULL, &below);
+	p->rule->for_each = rd_expr_parse_path(p->rule->pool, json->valuestring, p->schema, NULL, &below);
 	if (!p->rule->for_each)
 		return fail_below(p, key, 0, false, &below);
 	p->item = rd_expr_item_schema(p->rule->for_each);
@@ -173,8 +172,8 @@ static const char *string_at(const cJSON *json, size_t index)
 static struct rd_template *template(const struct parse *p, const char *text, struct rd_error *err)
 {
 	if (p->trusted)
-		return rd_template_new(text, p->schema, p->item);
-	return rd_template_parse(text, p->schema, p->item, err);
+		return rd_template_new(p->rule->pool, text, p->schema, p->item);
+	return rd_template_parse_in(p->rule->pool, text, p->schema, p->item, err);
 }
 
 static int parse_template(struct parse *p, const char *key, const cJSON *json, struct rd_template **ret)
@@ -194,7 +193,7 @@ static int parse_templates(struct parse *p, const char *key, const cJSON *json, 
 
 	if (r < 0)
 		return r;
-	*ret = rd_xcalloc(n, sizeof(**ret));
+	*ret = new_array(p, n, sizeof(**ret));
 	for (; *ret_n < n; ++*ret_n) {
 		struct rd_error below = RD_ERROR_INIT;
 
@@ -240,14 +239,14 @@ static int parse_when(struct parse *p, const char *key, const cJSON *json)
 		return r;
 	if (!n)
 		return fail(p, key, "a condition is wanted");
-	rule->when = rd_xcalloc(n, sizeof(*rule->when));
-	rule->when_text = rd_xcalloc(n, sizeof(*rule->when_text));
+	rule->when = new_array(p, n, sizeof(*rule->when));
+	rule->when_text = new_array(p, n, sizeof(*rule->when_text));
 	for (; rule->when_n < n; rule->when_n++) {
 		struct rd_error below = RD_ERROR_INIT;
 		const char *text = string_at(json, rule->when_n);
 
 		if (!p->trusted) {
-			rule->when[rule->when_n] = rd_expr_parse(text, p->schema, p->item, &below);
+			rule->when[rule->when_n] = rd_expr_parse_in(rule->pool, text, p->schema, p->item, &below);
 			if (!rule->when[rule->when_n])
 				return fail_below(p, key, rule->when_n, cJSON_IsArray(json), &below);
 		}
@@ -259,7 +258,7 @@ static int parse_when(struct parse *p, const char *key, const cJSON *json)
 const struct rd_expr *rd_rule_condition(const struct rd_rule *rule, size_t index)
 {
 	if (!rule->when[index])
-		rule->when[index] = rd_expr_parse(rule->when_text[index], rule->schema, rule->item, NULL);
+		rule->when[index] = rd_expr_parse_in(rule->pool, rule->when_text[index], rule->schema, rule->item, NULL);
 	return rule->when[index];
 }
 
@@ -271,8 +270,8 @@ static int parse_evidence(struct parse *p, const char *key, const cJSON *json)
 
 	if (r < 0)
 		return r;
-	rule->evidence = rd_xcalloc(n, sizeof(*rule->evidence));
-	rule->evidence_text = rd_xcalloc(n, sizeof(*rule->evidence_text));
+	rule->evidence = new_array(p, n, sizeof(*rule->evidence));
+	rule->evidence_text = new_array(p, n, sizeof(*rule->evidence_text));
 	for (; rule->evidence_n < n; rule->evidence_n++) {
 		struct rd_error below = RD_ERROR_INIT;
 
@@ -280,11 +279,9 @@ static int parse_evidence(struct parse *p, const char *key, const cJSON *json)
 		if (p->trusted)
 			continue;
 		rule->evidence[rule->evidence_n] =
-			rd_expr_parse_path(rule->evidence_text[rule->evidence_n], p->schema, p->item, &below);
-		if (!rule->evidence[rule->evidence_n]) {
-			drop(rule, rule->evidence_text[rule->evidence_n]);
+			rd_expr_parse_path(rule->pool, rule->evidence_text[rule->evidence_n], p->schema, p->item, &below);
+		if (!rule->evidence[rule->evidence_n])
 			return fail_below(p, key, rule->evidence_n, cJSON_IsArray(json), &below);
-		}
 	}
 	return 0;
 }
@@ -292,7 +289,8 @@ static int parse_evidence(struct parse *p, const char *key, const cJSON *json)
 const struct rd_expr *rd_rule_evidence(const struct rd_rule *rule, size_t index)
 {
 	if (!rule->evidence[index])
-		rule->evidence[index] = rd_expr_parse_path(rule->evidence_text[index], rule->schema, rule->item, NULL);
+		rule->evidence[index] =
+			rd_expr_parse_path(rule->pool, rule->evidence_text[index], rule->schema, rule->item, NULL);
 	return rule->evidence[index];
 }
 
@@ -303,7 +301,7 @@ static int parse_names(struct parse *p, const char *key, const cJSON *json, cons
 
 	if (r < 0)
 		return r;
-	*ret = rd_xcalloc(n + 1, sizeof(**ret));
+	*ret = new_array(p, n + 1, sizeof(**ret));
 	for (size_t i = 0; i < n; i++)
 		(*ret)[i] = keep(p, string_at(json, i));
 	return 0;
@@ -354,11 +352,6 @@ static const struct rule_key {
 	{ "enabled", false, parse_enabled },
 };
 
-static const char **empty_names(const char **names)
-{
-	return names ? names : rd_xcalloc(1, sizeof(*names));
-}
-
 /* The value of each known key; an unknown one is an error. */
 static int sort_keys(const struct parse *p, const cJSON *json, const cJSON *values[RD_ARRAY_SIZE(keys)])
 {
@@ -393,72 +386,20 @@ static int parse_keys(struct parse *p, const cJSON *json)
 	return r;
 }
 
-struct rd_rule *rd_rule_parse(const cJSON *json, const char *origin, const char *where, const struct rd_schema *schema,
-                              bool trusted, struct rd_error *err)
+struct rd_rule *rd_rule_parse(struct rd_pool *pool, const cJSON *json, const char *origin, const char *where,
+                              const struct rd_schema *schema, bool trusted, struct rd_error *err)
 {
-	struct rd_rule *rule = rd_xcalloc(1, sizeof(*rule));
+	struct rd_rule *rule = rd_pool_alloc(pool, sizeof(*rule));
 	struct parse p = { rule, origin, where, schema, NULL, trusted, err };
 
+	rule->pool = pool;
 	rule->enabled = true;
-	rule->is_builtin = trusted;
 	rule->schema = schema;
 	rule->origin = keep(&p, origin);
+	rule->explains = rule->caused_by = rule->fixes = rule->references = new_array(&p, 1, sizeof(char *));
 	if (!cJSON_IsObject(json)) {
 		rd_error_set(err, -EINVAL, "%s: %s: an object is wanted", origin, where);
-		return rd_rule_free(rule);
-	}
-	if (parse_keys(&p, json) < 0)
-		return rd_rule_free(rule);
-	rule->explains = empty_names(rule->explains);
-	rule->caused_by = empty_names(rule->caused_by);
-	rule->fixes = empty_names(rule->fixes);
-	rule->references = empty_names(rule->references);
-	return rule;
-}
-
-static void free_names(const struct rd_rule *rule, const char **names)
-{
-	for (size_t i = 0; names && names[i]; i++)
-		drop(rule, names[i]);
-	free(names);
-}
-
-static void free_templates(struct rd_template **templates, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		rd_template_free(templates[i]);
-	free(templates);
-}
-
-struct rd_rule *rd_rule_free(struct rd_rule *rule)
-{
-	if (!rule)
 		return NULL;
-	for (size_t i = 0; i < rule->when_n; i++) {
-		rd_expr_free(rule->when[i]);
-		drop(rule, rule->when_text[i]);
 	}
-	for (size_t i = 0; i < rule->evidence_n; i++) {
-		rd_expr_free(rule->evidence[i]);
-		drop(rule, rule->evidence_text[i]);
-	}
-	free(rule->evidence_text);
-	free(rule->when);
-	free(rule->when_text);
-	free(rule->evidence);
-	free_templates(rule->gpus, rule->gpus_n);
-	free_templates(rule->next, rule->next_n);
-	rd_template_free(rule->subject);
-	rd_template_free(rule->title);
-	rd_template_free(rule->detail);
-	rd_expr_free(rule->for_each);
-	free_names(rule, rule->explains);
-	free_names(rule, rule->caused_by);
-	free_names(rule, rule->fixes);
-	free_names(rule, rule->references);
-	drop(rule, rule->for_each_text);
-	drop(rule, rule->id);
-	drop(rule, rule->origin);
-	free(rule);
-	return NULL;
+	return parse_keys(&p, json) < 0 ? NULL : rule;
 }

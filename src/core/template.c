@@ -8,35 +8,49 @@
 #include "rocm-doctor/facts.h"
 #include "util/cleanup.h"
 #include "util/log.h"
+#include "util/pool.h"
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/xalloc.h"
 
 struct rd_template {
+	struct rd_pool *pool; /* that it lies in */
+	bool has_pool;        /* which is its own */
 	/* Text and paths in turn; one of the two is set. */
 	struct piece {
-		char *text;
+		const char *text;
 		struct rd_expr *path;
 	} * pieces;
-	size_t n, allocated;
+	size_t n;
 	const char *text;
-	char *copy; /* NULL: the text is borrowed */
 	/* Set until the text is parsed. */
 	const struct rd_schema *schema, *item;
 };
 
-static void add_piece(struct rd_template *t, char *text, struct rd_expr *path)
+/* More pieces than this there cannot be. */
+static size_t count_pieces(const char *text)
 {
-	RD_GROW(t->pieces, t->n, t->allocated);
-	t->pieces[t->n++] = (struct piece){ text, path };
+	size_t n = 1;
+
+	for (const char *at = text; (at = strstr(at, "${")); at += 2)
+		n += 2;
+	return n;
 }
 
-static int parse_pieces(struct rd_template *t, const char *text, const struct rd_schema *schema, const struct rd_schema *item,
+static void add_text(struct rd_template *t, struct rd_strbuf *literal)
+{
+	if (literal->len)
+		t->pieces[t->n++].text = rd_pool_strndup(t->pool, literal->buf, literal->len);
+	rd_strbuf_truncate(literal, 0);
+}
+
+static int parse_pieces(struct rd_template *t, const struct rd_schema *schema, const struct rd_schema *item,
                         struct rd_error *err)
 {
 	rd_auto_strbuf struct rd_strbuf literal = RD_STRBUF_INIT;
-	const char *at = text;
+	const char *at = t->text;
 
+	t->pieces = rd_pool_alloc(t->pool, count_pieces(at) * sizeof(*t->pieces));
 	while (*at) {
 		rd_auto_free char *inner = NULL;
 		struct rd_error below = RD_ERROR_INIT;
@@ -54,48 +68,65 @@ static int parse_pieces(struct rd_template *t, const char *text, const struct rd
 		}
 		end = strchr(at, '}');
 		if (!end)
-			return rd_error_set(err, -EINVAL, "column %zu: '${' without '}'", (size_t)(at - text) + 1);
-		if (literal.len)
-			add_piece(t, rd_strbuf_detach(&literal), NULL);
+			return rd_error_set(err, -EINVAL, "column %zu: '${' without '}'", (size_t)(at - t->text) + 1);
+		add_text(t, &literal);
 		inner = rd_xstrndup(at + 2, (size_t)(end - at - 2));
-		path = rd_expr_parse_path(inner, schema, item, &below);
+		path = rd_expr_parse_path(t->pool, inner, schema, item, &below);
 		if (!path) {
-			rd_error_set(err, -EINVAL, "column %zu: in '${%s}': %s", (size_t)(at - text) + 1, inner, below.message);
+			rd_error_set(err, -EINVAL, "column %zu: in '${%s}': %s", (size_t)(at - t->text) + 1, inner,
+			             below.message);
 			rd_error_clear(&below);
 			return -EINVAL;
 		}
-		add_piece(t, NULL, path);
+		t->pieces[t->n++].path = path;
 		at = end + 1;
 	}
-	if (literal.len)
-		add_piece(t, rd_strbuf_detach(&literal), NULL);
+	add_text(t, &literal);
 	return 0;
 }
 
-struct rd_template *rd_template_new(const char *text, const struct rd_schema *schema, const struct rd_schema *item)
+struct rd_template *rd_template_new(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                    const struct rd_schema *item)
 {
-	struct rd_template *t = rd_xcalloc(1, sizeof(*t));
+	struct rd_template *t = rd_pool_alloc(pool, sizeof(*t));
 
+	t->pool = pool;
 	t->text = text;
 	t->schema = schema;
 	t->item = item;
 	return t;
 }
 
+struct rd_template *rd_template_parse_in(struct rd_pool *pool, const char *text, const struct rd_schema *schema,
+                                         const struct rd_schema *item, struct rd_error *err)
+{
+	struct rd_template *t = rd_template_new(pool, rd_pool_strdup(pool, text), NULL, NULL);
+
+	return parse_pieces(t, schema, item, err) < 0 ? NULL : t;
+}
+
 struct rd_template *rd_template_parse(const char *text, const struct rd_schema *schema, const struct rd_schema *item,
                                       struct rd_error *err)
 {
-	struct rd_template *t = rd_template_new(text, NULL, NULL);
+	struct rd_pool *pool = rd_xcalloc(1, sizeof(*pool));
+	struct rd_template *t;
 
-	t->text = t->copy = rd_xstrdup(text);
-	return parse_pieces(t, text, schema, item, err) < 0 ? rd_template_free(t) : t;
+	*pool = (struct rd_pool)RD_POOL_INIT(480);
+	t = rd_template_parse_in(pool, text, schema, item, err);
+	if (t) {
+		t->has_pool = true;
+		return t;
+	}
+	rd_pool_clear(pool);
+	free(pool);
+	return NULL;
 }
 
 static const struct rd_template *parsed(const struct rd_template *t)
 {
 	struct rd_template *lazy = (struct rd_template *)t;
 
-	if (t->schema && parse_pieces(lazy, t->text, t->schema, t->item, NULL) < 0)
+	if (t->schema && parse_pieces(lazy, t->schema, t->item, NULL) < 0)
 		rd_log_debug("no template: '%s'", t->text);
 	lazy->schema = NULL;
 	return t;
@@ -103,15 +134,11 @@ static const struct rd_template *parsed(const struct rd_template *t)
 
 struct rd_template *rd_template_free(struct rd_template *t)
 {
-	if (!t)
-		return NULL;
-	for (size_t i = 0; i < t->n; i++) {
-		free(t->pieces[i].text);
-		rd_expr_free(t->pieces[i].path);
-	}
-	free(t->pieces);
-	free(t->copy);
-	free(t);
+	struct rd_pool *pool = t && t->has_pool ? t->pool : NULL;
+
+	if (pool)
+		rd_pool_clear(pool);
+	free(pool);
 	return NULL;
 }
 

@@ -111,9 +111,13 @@ int rd_app_open_root(struct rd_app *app);
 int rd_app_probe(struct rd_app *app);
 void rd_app_release(struct rd_app *app);
 
-/* A pattern that fits no rule is a typing error. 0 or an exit status. */
 /* "; did you mean kernel/nomodeset?" for a name that no finding has, "" where nothing is near. Caller frees. */
 char *rd_app_near(const struct rd_app *app, const char *name);
+/* The same for one of a list of words; @before stands before each. */
+char *rd_near_word(const char *word, size_t length, const char *before, const struct rd_strv *names);
+/* Complains of a command that there is not. Returns the exit status. */
+int rd_app_no_command(const struct rd_app *app, const char *name);
+/* A pattern that fits no rule is a typing error. 0 or an exit status. */
 int rd_app_check_patterns(const struct rd_app *app, const char *option, const struct rd_strv *globs);
 /* Ask, unless --yes. 0, or RD_EXIT_DECLINED where the answer is no or nobody can be asked. */
 int rd_app_confirm(const struct rd_app *app, const char *question);

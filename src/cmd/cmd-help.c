@@ -77,7 +77,7 @@ int cmd_help(struct rd_app *app, int argc, char *argv[])
 	}
 	command = rd_command_find(argv[0]);
 	if (!command)
-		return rd_app_fail(app, RD_EXIT_USAGE, "no command '%s'", argv[0]);
+		return rd_app_no_command(app, argv[0]);
 	rd_help_show_command(command, stdout);
 	return RD_EXIT_OK;
 }

@@ -119,6 +119,17 @@ const struct rd_command *rd_command_find(const char *name)
 	return NULL;
 }
 
+int rd_app_no_command(const struct rd_app *app, const char *name)
+{
+	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
+	rd_auto_free char *near = NULL;
+
+	for (size_t i = 0; i < rd_commands_n; i++)
+		rd_strv_push(&names, rd_commands[i].name);
+	near = rd_near_word(name, strlen(name), "", &names);
+	return rd_app_fail(app, RD_EXIT_USAGE, "no command '%s'%s; see 'rocm-doctor help'", name, near);
+}
+
 int rd_app_fail(const struct rd_app *app, int status, const char *format, ...)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
@@ -191,8 +202,21 @@ static const struct rd_option *find_row(const struct option_table *t, int c)
 	return NULL;
 }
 
+/* Also where it begins several. */
+static char *near_option(const struct option_table *t, const char *given)
+{
+	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
+
+	for (size_t i = 0; i < t->n; i++)
+		rd_strv_push(&names, t->rows[i]->name);
+	given += strspn(given, "-");
+	return rd_near_word(given, strcspn(given, "="), "--", &names);
+}
+
 static int complain(const struct rd_app *app, const struct option_table *t, int c, char *const argv[])
 {
+	rd_auto_free char *near = NULL;
+
 	if (c == ':' && optopt >= 1000)
 		return rd_app_fail(app, -EINVAL, "option '--%s' wants %s", t->rows[optopt - 1000]->name,
 		                   t->rows[optopt - 1000]->arg);
@@ -202,7 +226,9 @@ static int complain(const struct rd_app *app, const struct option_table *t, int 
 		return rd_app_fail(app, -EINVAL, "option '--%s' takes no value", t->rows[optopt - 1000]->name);
 	if (optopt)
 		return rd_app_fail(app, -EINVAL, "no option '-%c'; see 'rocm-doctor help %s'", optopt, app->command->name);
-	return rd_app_fail(app, -EINVAL, "no option '%s'; see 'rocm-doctor help %s'", argv[optind - 1], app->command->name);
+	near = near_option(t, argv[optind - 1]);
+	return rd_app_fail(app, -EINVAL, "no option '%s'%s; see 'rocm-doctor help %s'", argv[optind - 1], near,
+	                   app->command->name);
 }
 
 /* To be repeated in commands that are printed. */
@@ -296,7 +322,7 @@ static int dispatch(struct rd_app *app, int argc, char *argv[])
 	}
 	app->command = rd_command_find(argv[1]);
 	if (!app->command)
-		return rd_app_fail(app, RD_EXIT_USAGE, "no command '%s'; see 'rocm-doctor help'", argv[1]);
+		return rd_app_no_command(app, argv[1]);
 	return run(app, argc - 1, argv + 1);
 }
 

@@ -1,4 +1,4 @@
-/* What somebody meant who named a finding that there is not. */
+/* What somebody meant who named a finding, a command or an option that there is not. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,36 +8,11 @@
 #include "util/cleanup.h"
 #include "util/str.h"
 #include "util/strbuf.h"
+#include "util/strv.h"
 #include "util/xalloc.h"
 
-/* Ids are shorter than this. */
-#define NAME_MAX_LEN 96
 /* More than this is no slip of the finger. */
 #define DISTANCE_MAX 3
-
-/* Letters to add, drop or change (Levenshtein). */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[NAME_MAX_LEN + 1], n = strlen(b);
-
-	if (strlen(a) > NAME_MAX_LEN || n > NAME_MAX_LEN)
-		return NAME_MAX_LEN;
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			size_t above = row[j], best = corner + (a[i - 1] != b[j - 1]);
-
-			best = above + 1 < best ? above + 1 : best;
-			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-			corner = above;
-		}
-	}
-	return row[n];
-}
 
 static const char *slug_of(const char *id)
 {
@@ -51,8 +26,8 @@ static bool is_near(const char *id, const char *name)
 {
 	const char *slug = slug_of(name);
 
-	return distance(id, name) <= DISTANCE_MAX || rd_streq(slug_of(id), slug) ||
-	       distance(slug_of(id), slug) <= DISTANCE_MAX - 1 || (strlen(slug) > 3 && strstr(slug_of(id), slug));
+	return rd_str_distance(id, name) <= DISTANCE_MAX || rd_streq(slug_of(id), slug) ||
+	       rd_str_distance(slug_of(id), slug) <= DISTANCE_MAX - 1 || (strlen(slug) > 3 && strstr(slug_of(id), slug));
 }
 
 static bool names_fix(const struct rd_rule *rule, const char *name)
@@ -80,6 +55,29 @@ char *rd_app_near(const struct rd_app *app, const char *name)
 		rd_strbuf_add(&sb, rules[i]->id);
 	}
 	if (found && !is_fix)
+		rd_strbuf_addc(&sb, '?');
+	return rd_strbuf_detach(&sb);
+}
+
+char *rd_near_word(const char *word, size_t length, const char *before, const struct rd_strv *names)
+{
+	rd_auto_free char *given = rd_xstrndup(word, length);
+	size_t best = length > 3 ? DISTANCE_MAX - 1 : 1, found = 0;
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	for (size_t i = 0; i < names->n; i++) {
+		size_t d = length && rd_str_has_prefix(names->v[i], given) ? 0 : rd_str_distance(given, names->v[i]);
+
+		if (d > best)
+			continue;
+		if (d < best) {
+			rd_strbuf_truncate(&sb, 0);
+			found = 0;
+		}
+		best = d;
+		rd_strbuf_addf(&sb, "%s%s%s", found++ ? ", " : "; did you mean ", before, names->v[i]);
+	}
+	if (found)
 		rd_strbuf_addc(&sb, '?');
 	return rd_strbuf_detach(&sb);
 }

@@ -61,6 +61,35 @@ bool rd_str_glob(const char *pattern, const char *s)
 	return !*pattern;
 }
 
+/* Names are shorter than this. */
+#define NAME_COLUMNS 96
+
+size_t rd_str_distance(const char *a, const char *b)
+{
+	/* The row of the letter of @a that is looked at, and those of the two before it. */
+	size_t rows[3][NAME_COLUMNS + 1], n = strlen(b), m = strlen(a);
+
+	if (m > NAME_COLUMNS || n > NAME_COLUMNS)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= n; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= m; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
+
+		row[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+
+			best = above[j] + 1 < best ? above[j] + 1 : best;
+			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && two_above[j - 2] + 1 < best)
+				best = two_above[j - 2] + 1;
+			row[j] = best;
+		}
+	}
+	return rows[m % 3][n];
+}
+
 int rd_str_to_u64(const char *s, int base, uint64_t *ret)
 {
 	unsigned long long value;

@@ -18,6 +18,8 @@ bool rd_str_has_suffix(const char *s, const char *suffix);
 char *rd_str_strip(char *s);
 /* Shell-style "*", "?" and nothing else, over the whole of @s; "*" crosses "/". */
 bool rd_str_glob(const char *pattern, const char *s);
+/* How many letters to add, drop, change or swap with the next one make @b of @a; SIZE_MAX for what is no name's length. */
+size_t rd_str_distance(const char *a, const char *b);
 /* The whole of @s as a number; base as strtoull, white space around allowed. 0, -EINVAL, -ERANGE. */
 int rd_str_to_u64(const char *s, int base, uint64_t *ret) RD_MUST_CHECK;
 int rd_str_to_i64(const char *s, int base, int64_t *ret) RD_MUST_CHECK;

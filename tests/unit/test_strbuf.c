@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "util/str.h"
 #include "util/strbuf.h"
 #include "util/xalloc.h"
 
@@ -48,10 +49,43 @@ static void formats_are_those_of_the_c_library(void **state)
 	SAME("%s %" PRIu64 " 0x%04x %.6g", longest, UINT64_MAX, 0xabu, 0.25);
 }
 
+static void a_distance_counts_letters_that_are_added_dropped_changed_or_swapped(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		size_t distance;
+	} pairs[] = {
+		{ "", "", 0 },
+		{ "check", "check", 0 },
+		{ "check", "", 5 },
+		{ "", "fix", 3 },
+		{ "chek", "check", 1 },
+		{ "chekc", "check", 1 },
+		{ "checkk", "check", 1 },
+		{ "chock", "check", 1 },
+		{ "kitten", "sitting", 3 },
+		{ "ca", "abc", 3 },
+		{ "undo", "history", 6 },
+	};
+	char longer[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		assert_int_equal(rd_str_distance(pairs[i].a, pairs[i].b), pairs[i].distance);
+		assert_int_equal(rd_str_distance(pairs[i].b, pairs[i].a), pairs[i].distance);
+	}
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_true(rd_str_distance(longer, "x") == SIZE_MAX);
+	assert_true(rd_str_distance("x", longer) == SIZE_MAX);
+	assert_int_equal(rd_str_distance(longer + sizeof(longer) - 1 - 96, longer + sizeof(longer) - 1 - 96), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(formats_are_those_of_the_c_library),
+		cmocka_unit_test(a_distance_counts_letters_that_are_added_dropped_changed_or_swapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

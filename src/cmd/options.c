@@ -244,7 +244,7 @@ const struct rd_option rd_probing_options[] = {
 	{ "user", 0, "NAME", "judge permissions for this user", set_user, RD_AGAIN_ANY },
 	{ "python", 0, "PATH", "an interpreter or environment to examine; repeatable, replaces discovery", add_python,
 	  RD_AGAIN_ANY },
-	{ "network", 0, NULL, "allow network look-ups (none is made without it)", set_network },
+	{ "network", 0, NULL, "allow network look-ups (off by default; no probe makes one yet)", set_network },
 	{ 0 },
 };
 

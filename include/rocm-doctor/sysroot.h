@@ -169,6 +169,12 @@ int rd_sysroot_open_node(struct rd_sysroot *sr, const char *path) RD_MUST_CHECK;
 /* Big binary files, a few bytes at a time. */
 int rd_file_open(struct rd_sysroot *sr, struct rd_file **ret, const char *path) RD_MUST_CHECK;
 int rd_file_pread(struct rd_file *f, void *buf, size_t len, uint64_t off) RD_MUST_CHECK; /* all of it, or -ENODATA at the end */
+/*
+ * rd_file_keep_head - from now on the first page is read at once and kept
+ *
+ * For binaries, whose headers and names are there. Not for files of the kernel: each read of those may reach the hardware.
+ */
+void rd_file_keep_head(struct rd_file *f);
 uint64_t rd_file_size(const struct rd_file *f);
 struct rd_file *rd_file_close(struct rd_file *f);
 

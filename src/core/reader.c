@@ -9,6 +9,7 @@
 
 struct rd_reader rd_reader_of_file(struct rd_file *file)
 {
+	rd_file_keep_head(file);
 	return (struct rd_reader){ .file = file, .size = rd_file_size(file) };
 }
 

@@ -28,10 +28,16 @@
 
 extern char **environ;
 
+/* What is read at once of a file whose beginning is kept: ELF has most of its small tables there. */
+#define HEAD_BYTES 2048
+
 struct rd_file {
 	struct rd_sysroot *sr;
 	int fd;
 	uint64_t size;
+	bool keeps_head;
+	unsigned char *head; /* the first head_len bytes, once one of them was asked for */
+	size_t head_len;
 };
 
 /* ---- opening ---- */
@@ -636,12 +642,10 @@ int rd_file_open(struct rd_sysroot *sr, struct rd_file **ret, const char *path)
 	return 0;
 }
 
-int rd_file_pread(struct rd_file *f, void *buf, size_t len, uint64_t off)
+static int read_at(struct rd_file *f, void *buf, size_t len, uint64_t off)
 {
 	size_t done = 0;
 
-	if (off > INT64_MAX || len > INT64_MAX - off)
-		return -ENODATA;
 	while (done < len) {
 		ssize_t n = pread(f->fd, (char *)buf + done, len - done, (off_t)(off + done));
 
@@ -657,6 +661,35 @@ int rd_file_pread(struct rd_file *f, void *buf, size_t len, uint64_t off)
 	return 0;
 }
 
+static int load_head(struct rd_file *f)
+{
+	size_t len = f->size < HEAD_BYTES ? (size_t)f->size : HEAD_BYTES;
+	int r;
+
+	f->head = rd_xmalloc(len + 1);
+	r = read_at(f, f->head, len, 0);
+	f->keeps_head = r == 0;
+	f->head_len = r == 0 ? len : 0;
+	return r;
+}
+
+int rd_file_pread(struct rd_file *f, void *buf, size_t len, uint64_t off)
+{
+	if (off > INT64_MAX || len > INT64_MAX - off)
+		return -ENODATA;
+	if (f->keeps_head && !f->head && off < HEAD_BYTES)
+		(void)!load_head(f);
+	if (off >= f->head_len || len > f->head_len - off)
+		return read_at(f, buf, len, off);
+	memcpy(buf, f->head + off, len);
+	return 0;
+}
+
+void rd_file_keep_head(struct rd_file *f)
+{
+	f->keeps_head = true;
+}
+
 uint64_t rd_file_size(const struct rd_file *f)
 {
 	return f->size;
@@ -664,8 +697,10 @@ uint64_t rd_file_size(const struct rd_file *f)
 
 struct rd_file *rd_file_close(struct rd_file *f)
 {
-	if (f)
-		close(f->fd);
+	if (!f)
+		return NULL;
+	close(f->fd);
+	free(f->head);
 	free(f);
 	return NULL;
 }

@@ -226,6 +226,44 @@ static void what_is_too_large_is_refused_unread(void **state)
 	rd_sysroot_free(sr);
 }
 
+static void the_beginning_of_a_binary_is_read_once(void **state)
+{
+	struct rd_sysroot *sr = scratch_open(*state);
+	struct rd_file *f = NULL;
+	uint64_t before;
+	char bytes[8];
+
+	scratch_file(*state, "/short", "\177ELF and more");
+	assert_int_equal(rd_file_open(sr, &f, "/short"), 0);
+	rd_file_keep_head(f);
+	assert_int_equal(rd_file_pread(f, bytes, 4, 0), 0);
+	before = rd_sysroot_bytes_read(sr);
+	assert_int_equal(rd_file_pread(f, bytes, 4, 9), 0);
+	assert_memory_equal(bytes, "more", 4);
+	assert_int_equal(rd_file_pread(f, bytes, 0, 0), 0);
+	assert_int_equal(rd_sysroot_bytes_read(sr), before);
+	assert_int_equal(rd_file_pread(f, bytes, 4, 10), -ENODATA);
+	assert_int_equal(rd_file_pread(f, bytes, 4, UINT64_MAX - 1), -ENODATA);
+	rd_file_close(f);
+
+	/* Shorter than it was when it was opened: what is there can be had. */
+	assert_int_equal(rd_file_open(sr, &f, "/short"), 0);
+	rd_file_keep_head(f);
+	scratch_file(*state, "/short", "\177ELF");
+	assert_int_equal(rd_file_pread(f, bytes, 4, 0), 0);
+	assert_memory_equal(bytes, "\177ELF", 4);
+	assert_int_equal(rd_file_pread(f, bytes, 4, 4), -ENODATA);
+	rd_file_close(f);
+
+	scratch_file(*state, "/empty", "");
+	assert_int_equal(rd_file_open(sr, &f, "/empty"), 0);
+	rd_file_keep_head(f);
+	assert_int_equal(rd_file_pread(f, bytes, 0, 0), 0);
+	assert_int_equal(rd_file_pread(f, bytes, 1, 0), -ENODATA);
+	rd_file_close(f);
+	rd_sysroot_free(sr);
+}
+
 static void numbers_are_whole_numbers(void **state)
 {
 	static const struct {
@@ -1103,6 +1141,7 @@ int main(void)
 		ON_TREE(loops_and_odd_names_are_answered),
 		ON_TREE(only_regular_files_are_read),
 		ON_TREE(what_is_too_large_is_refused_unread),
+		ON_TREE(the_beginning_of_a_binary_is_read_once),
 		ON_TREE(numbers_are_whole_numbers),
 		ON_TREE(a_line_loses_the_white_space_at_its_end),
 		ON_TREE(patterns_match_inside_components),

@@ -54,6 +54,8 @@ struct rd_rule {
 	const struct rd_schema *schema, *item;
 	struct rd_template *title, *detail;
 	struct rd_template **next; /* commands or advice */
+	struct rd_expr **next_if;  /* where each belongs. By rd_rule_step_condition() */
+	const char **next_if_text; /* NULL: everywhere */
 	size_t next_n;
 	const char **explains, **caused_by, **fixes, **references; /* NULL-terminated */
 	const char *origin;                                        /* file it came from */
@@ -62,6 +64,8 @@ struct rd_rule {
 /* A condition, and a path to show: parsed once they are wanted, since most rules end at their first condition. */
 const struct rd_expr *rd_rule_condition(const struct rd_rule *rule, size_t index);
 const struct rd_expr *rd_rule_evidence(const struct rd_rule *rule, size_t index);
+/* The condition of a next step; NULL: none. */
+const struct rd_expr *rd_rule_step_condition(const struct rd_rule *rule, size_t index);
 
 /* One named fix: what to do, in terms of actions. Texts are templates over the facts and over the finding's item. */
 struct rd_fix {

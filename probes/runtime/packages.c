@@ -377,28 +377,43 @@ static int look_at_rpm(struct rd_probe_ctx *ctx)
 /* What a person types to have packages installed, removed or put in order. */
 static void set_commands(struct rd_probe_ctx *ctx)
 {
+	static const char *const names[] = { "tool", "install", "remove", "repair", "hold", "holds", "search", "initramfs" };
 	static const struct {
-		const char *manager, *sign, *install, *remove, *repair, *hold, *initramfs;
-	} commands[] = {
-		{ "dpkg", NULL, "sudo apt install", "sudo apt remove",
-		  "sudo dpkg --configure -a && sudo apt --fix-broken install", "sudo apt-mark hold",
-		  "sudo update-initramfs -u" },
-		{ "rpm", "/etc/zypp", "sudo zypper install", "sudo zypper remove", "sudo zypper verify", "sudo zypper addlock",
-		  "sudo dracut -f" },
-		{ "rpm", NULL, "sudo dnf install", "sudo dnf remove", "sudo dnf check && sudo dnf distro-sync",
-		  "sudo dnf versionlock add", "sudo dracut -f" },
+		const char *manager, *sign, *words[RD_ARRAY_SIZE(names)];
+	} tools[] = {
+		{ "dpkg",
+		  NULL,
+		  { "apt", "sudo apt install", "sudo apt remove", "sudo dpkg --configure -a && sudo apt --fix-broken install",
+		    "sudo apt-mark hold", "apt-mark showhold", "apt-file search", "sudo update-initramfs -u" } },
+		{ "rpm",
+		  "/etc/zypp",
+		  { "zypper", "sudo zypper install", "sudo zypper remove", "sudo zypper verify", "sudo zypper addlock",
+		    "zypper locks", "zypper what-provides", "sudo dracut -f" } },
+		/* Fedora's images: dnf is there and refuses. */
+		{ "rpm",
+		  "/run/ostree-booted",
+		  { "rpm-ostree", "sudo rpm-ostree install", "sudo rpm-ostree uninstall", "", "", "", "dnf provides",
+		    "sudo rpm-ostree initramfs --enable" } },
+		{ "rpm",
+		  NULL,
+		  { "dnf", "sudo dnf install", "sudo dnf remove", "sudo dnf check && sudo dnf distro-sync",
+		    "sudo dnf versionlock add", "dnf versionlock list", "dnf provides", "sudo dracut -f" } },
+		/* Its packages are not read. */
+		{ "",
+		  "/etc/pacman.conf",
+		  { "pacman", "sudo pacman -S", "sudo pacman -R", "", "", "", "pacman -F", "sudo mkinitcpio -P" } },
 	};
 	const char *manager = rd_fact_get_str(ctx->facts, "runtime.package_manager");
 
-	for (size_t i = 0; i < RD_ARRAY_SIZE(commands); i++) {
-		if (!rd_streq(manager, commands[i].manager) ||
-		    (commands[i].sign && rd_sysroot_exists(ctx->sysroot, commands[i].sign) != 1))
+	for (size_t i = 0; i < RD_ARRAY_SIZE(tools); i++) {
+		if (!rd_streq(manager, tools[i].manager) ||
+		    (tools[i].sign && rd_sysroot_exists(ctx->sysroot, tools[i].sign) != 1))
 			continue;
-		rd_fact_set_str(ctx->facts, "runtime.commands.install", commands[i].install, "runtime.package_manager");
-		rd_fact_set_str(ctx->facts, "runtime.commands.remove", commands[i].remove, "runtime.package_manager");
-		rd_fact_set_str(ctx->facts, "runtime.commands.repair", commands[i].repair, "runtime.package_manager");
-		rd_fact_set_str(ctx->facts, "runtime.commands.hold", commands[i].hold, "runtime.package_manager");
-		rd_fact_set_str(ctx->facts, "runtime.commands.initramfs", commands[i].initramfs, "runtime.package_manager");
+		for (size_t j = 0; j < RD_ARRAY_SIZE(names); j++) {
+			rd_auto_free char *path = rd_xasprintf("runtime.commands.%s", names[j]);
+
+			rd_fact_set_str(ctx->facts, path, tools[i].words[j], "runtime.package_manager");
+		}
 		return;
 	}
 }
@@ -434,12 +449,18 @@ const struct rd_probe rd_probe_runtime_packages = {
 			{ "runtime.package_manager", RD_STR, "\"dpkg\", \"rpm\" or \"\" for none", PACKAGE_DATABASES },
 			{ "runtime.packages[]", RD_LIST,
 	                  "packages that have to do with ROCm, its driver, kernels or containers, by name", PACKAGE_DATABASES },
+			{ "runtime.commands.tool", RD_STR,
+	                  "\"apt\", \"dnf\", \"zypper\", \"rpm-ostree\", \"pacman\"; \"\" for another or none",
+	                  "runtime.package_manager, /etc/zypp, /run/ostree-booted, /etc/pacman.conf" },
 			{ "runtime.commands.install", RD_STR, "command that installs packages here",
 	                  "runtime.package_manager" },
 			{ "runtime.commands.remove", RD_STR, "command that removes packages here", "runtime.package_manager" },
 			{ "runtime.commands.repair", RD_STR, "command that puts half installed packages in order",
 	                  "runtime.package_manager" },
 			{ "runtime.commands.hold", RD_STR, "command that keeps packages at their versions",
+	                  "runtime.package_manager" },
+			{ "runtime.commands.holds", RD_STR, "command that lists what is held", "runtime.package_manager" },
+			{ "runtime.commands.search", RD_STR, "command that tells which package has a file",
 	                  "runtime.package_manager" },
 			{ "runtime.commands.initramfs", RD_STR, "command that rebuilds the initramfs of the running kernel",
 	                  "runtime.package_manager" },

@@ -37,6 +37,19 @@ static cJSON *strings(const char *const *v)
 	return array;
 }
 
+static cJSON *step_json(const struct rd_rule *rule, size_t index)
+{
+	const char *text = rd_template_text(rule->next[index]);
+	cJSON *object;
+
+	if (!rule->next_if_text[index])
+		return cJSON_CreateString(text);
+	object = cJSON_CreateObject();
+	cJSON_AddStringToObject(object, "if", rule->next_if_text[index]);
+	cJSON_AddStringToObject(object, "text", text);
+	return object;
+}
+
 /* A rule's texts as they stand in its file. */
 static cJSON *rule_json(const struct rd_rule *rule)
 {
@@ -60,7 +73,7 @@ static cJSON *rule_json(const struct rd_rule *rule)
 	cJSON_AddStringToObject(object, "detail", rd_template_text(rule->detail));
 	array = cJSON_AddArrayToObject(object, "next");
 	for (size_t i = 0; i < rule->next_n; i++)
-		cJSON_AddItemToArray(array, cJSON_CreateString(rd_template_text(rule->next[i])));
+		cJSON_AddItemToArray(array, step_json(rule, i));
 	array = cJSON_AddArrayToObject(object, "facts");
 	for (size_t i = 0; i < paths.n; i++)
 		cJSON_AddItemToArray(array, cJSON_CreateString(paths.v[i]));
@@ -141,7 +154,9 @@ static int show(struct rd_app *app, const char *id)
 	for (size_t i = 0; i < rule->when_n; i++)
 		rd_app_say("  %-10s %s", i ? "" : "when", rule->when_text[i]);
 	for (size_t i = 0; i < rule->next_n; i++)
-		rd_app_say("  %-10s %s", i ? "" : "next", rd_template_text(rule->next[i]));
+		rd_app_say("  %-10s %s%s%s%s", i ? "" : "next", rd_template_text(rule->next[i]),
+		           rule->next_if_text[i] ? "   (where " : "", rule->next_if_text[i] ? rule->next_if_text[i] : "",
+		           rule->next_if_text[i] ? ")" : "");
 	for (size_t i = 0; rule->fixes[i]; i++)
 		rd_app_say("  %-10s %s", i ? "" : "fix", rule->fixes[i]);
 	for (size_t i = 0; rule->explains[i]; i++)

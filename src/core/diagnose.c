@@ -159,13 +159,21 @@ static void add_gpus(struct rd_finding *f, const struct rd_fact *facts, const st
 		qsort(f->gpus, f->gpus_n, sizeof(*f->gpus), by_text);
 }
 
-/* A step that is one fact alone is left out where the fact is empty: there is nothing of that kind to do. */
-static bool has_step(const struct rd_template *t, const struct rd_fact *facts, const struct rd_fact *item)
+/*
+ * A step that is one fact alone is left out where the fact is empty: there is nothing of that kind to do. So is one whose
+ * condition does not hold, or is not known to.
+ */
+static char *step(const struct rd_rule *rule, size_t index, const struct rd_fact *facts, const struct rd_fact *item)
 {
-	const struct rd_expr *path = rd_template_path(t);
+	const struct rd_template *t = rule->next[index];
+	const struct rd_expr *path = rd_template_path(t), *condition = rd_rule_step_condition(rule, index);
 	const struct rd_fact *f = path ? rd_expr_path_get(path, facts, item) : NULL;
 
-	return !path || (f && !(rd_fact_state(f) == RD_FACT_KNOWN && !*rd_fact_str(f)));
+	if (condition && rd_expr_eval(condition, facts, item, NULL) != RD_TRUE)
+		return NULL;
+	if (path && (!f || (rd_fact_state(f) == RD_FACT_KNOWN && !*rd_fact_str(f))))
+		return NULL;
+	return render(t, facts, item);
 }
 
 static void word(struct rd_finding *f, const struct rd_fact *facts, const struct rd_fact *item)
@@ -183,9 +191,12 @@ static void word(struct rd_finding *f, const struct rd_fact *facts, const struct
 	f->title = render(rule->title, facts, item);
 	f->detail = render(rule->detail, facts, item);
 	f->next = rd_xcalloc(rule->next_n, sizeof(*f->next));
-	for (size_t i = 0; i < rule->next_n; i++)
-		if (has_step(rule->next[i], facts, item))
-			f->next[f->next_n++] = render(rule->next[i], facts, item);
+	for (size_t i = 0; i < rule->next_n; i++) {
+		char *text = step(rule, i, facts, item);
+
+		if (text)
+			f->next[f->next_n++] = text;
+	}
 	add_gpus(f, facts, item);
 }
 

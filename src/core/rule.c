@@ -224,9 +224,52 @@ static int parse_gpus(struct parse *p, const char *key, const cJSON *json)
 	return parse_templates(p, key, json, &p->rule->gpus, &p->rule->gpus_n);
 }
 
+/* A sentence, or { "if": expression, "text": sentence }. */
+static int parse_step(struct parse *p, const char *key, const cJSON *json)
+{
+	const cJSON *text = cJSON_IsObject(json) ? cJSON_GetObjectItemCaseSensitive(json, "text") : json;
+	const cJSON *condition = cJSON_IsObject(json) ? cJSON_GetObjectItemCaseSensitive(json, "if") : NULL;
+	struct rd_error below = RD_ERROR_INIT;
+	struct rd_rule *rule = p->rule;
+	size_t at = rule->next_n;
+
+	if (!cJSON_IsString(text) || (cJSON_IsObject(json) && (!cJSON_IsString(condition) || cJSON_GetArraySize(json) != 2)))
+		return fail(p, key, "a string is wanted, or an object of 'if' and 'text', both strings");
+	rule->next[at] = template(p, text->valuestring, &below);
+	if (rule->next[at] && condition && !p->trusted)
+		rule->next_if[at] = rd_expr_parse_in(rule->pool, condition->valuestring, p->schema, p->item, &below);
+	if (!rule->next[at] || (condition && !p->trusted && !rule->next_if[at]))
+		return fail_below(p, key, at, true, &below);
+	rule->next_if_text[at] = condition ? keep(p, condition->valuestring) : NULL;
+	rule->next_n++;
+	return 0;
+}
+
 static int parse_next(struct parse *p, const char *key, const cJSON *json)
 {
-	return parse_templates(p, key, json, &p->rule->next, &p->rule->next_n);
+	size_t n = cJSON_IsArray(json) ? (size_t)cJSON_GetArraySize(json) : 1;
+	struct rd_rule *rule = p->rule;
+	const cJSON *child;
+	int r = 0;
+
+	rule->next = new_array(p, n, sizeof(*rule->next));
+	rule->next_if = new_array(p, n, sizeof(*rule->next_if));
+	rule->next_if_text = new_array(p, n, sizeof(*rule->next_if_text));
+	if (!cJSON_IsArray(json))
+		return parse_step(p, key, json);
+	cJSON_ArrayForEach (child, json)
+		if (r >= 0)
+			r = parse_step(p, key, child);
+	return r;
+}
+
+const struct rd_expr *rd_rule_step_condition(const struct rd_rule *rule, size_t index)
+{
+	const char *text = rule->next_if_text[index];
+
+	if (!rule->next_if[index] && text)
+		rule->next_if[index] = rd_expr_parse_in(rule->pool, text, rule->schema, rule->item, NULL);
+	return rule->next_if[index];
 }
 
 static int parse_when(struct parse *p, const char *key, const cJSON *json)

@@ -234,6 +234,13 @@ static void mistakes_in_a_file_of_rules_are_told_with_their_place(void **state)
 		const char *rules, *message;
 	} rows[] = {
 		{ RULE("kernel/a", "error", "host.os.id == ", ""), "/rules/0/when: column 15: a value is wanted here" },
+		{ RULE("kernel/a", "error", "host.wsl", ", \"next\": [\"x\", {\"if\": \"host.wsl ==\", \"text\": \"x\"}]"),
+		  "/rules/0/next/1: column 12: a value is wanted here" },
+		{ RULE("kernel/a", "error", "host.wsl", ", \"next\": [{\"if\": \"host.wsl\"}]"),
+		  "/rules/0/next: a string is wanted, or an object of 'if' and 'text', both strings" },
+		{ RULE("kernel/a", "error", "host.wsl",
+		       ", \"next\": [{\"if\": \"host.wsl\", \"text\": \"x\", \"for\": \"y\"}]"),
+		  "/rules/0/next: a string is wanted, or an object of 'if' and 'text', both strings" },
 		{ RULE("kernel/a", "bad", "true", ""), "/rules/0/severity: 'error', 'warning' or 'info' is wanted" },
 		{ RULE("kernel/a", "error", "true", ", \"wen\": 1"), "/rules/0/wen: no such key in a rule" },
 		{ RULE("nowhere/a", "error", "true", ""), "/rules/0/id: the id names no layer" },
@@ -311,6 +318,47 @@ static void the_selection_hides_but_does_not_change_roles(void **state)
 	rd_diagnosis_free(d);
 	rd_fact_free(facts);
 	rd_knowledge_free(k);
+}
+
+/* What the steps below come to on a host of this package manager; NULL: not known. */
+static void steps_with(const char *manager, size_t n, const char *const wanted[])
+{
+	static const char rules[] =
+		RULE("host/x", "error", "host.wsl",
+	             ", \"next\": [\"always\", {\"if\": \"runtime.commands.tool == 'apt'\", \"text\": \"apt ${host.os.id}\"},"
+	             " {\"if\": \"runtime.commands.tool == 'dnf'\", \"text\": \"dnf ${host.os.id}\"},"
+	             " {\"if\": \"!known(runtime.commands.tool) || runtime.commands.tool == ''\", \"text\": \"else\"}]");
+	struct rd_knowledge *k = NULL;
+	struct rd_fact *facts = rd_facts_new();
+	const struct rd_finding *f;
+	struct rd_diagnosis *d;
+
+	assert_int_equal(load(rules, &k, NULL), 0);
+	rd_fact_set_bool(facts, "host.wsl", true, NULL);
+	rd_fact_set_str(facts, "host.os.id", "x", NULL);
+	if (manager)
+		rd_fact_set_str(facts, "runtime.commands.tool", manager, NULL);
+	else
+		rd_fact_set_unknown(facts, "runtime.commands.tool", -EACCES, "/var/lib/dpkg");
+	d = rd_diagnose(k, facts, NULL);
+	f = rd_diagnosis_next(d, NULL);
+	assert_non_null(f);
+	assert_int_equal(f->next_n, n);
+	for (size_t i = 0; i < n; i++)
+		assert_string_equal(f->next[i], wanted[i]);
+	rd_diagnosis_free(d);
+	rd_fact_free(facts);
+	rd_knowledge_free(k);
+}
+
+static void a_step_stands_only_where_its_condition_holds(void **state)
+{
+	(void)state;
+	steps_with("apt", 2, (const char *[]){ "always", "apt x" });
+	steps_with("dnf", 2, (const char *[]){ "always", "dnf x" });
+	steps_with("zypper", 1, (const char *[]){ "always" });
+	steps_with("", 2, (const char *[]){ "always", "else" });
+	steps_with(NULL, 2, (const char *[]){ "always", "else" });
 }
 
 static const char waiting[] =
@@ -406,6 +454,7 @@ int main(void)
 		cmocka_unit_test(the_selection_hides_but_does_not_change_roles),
 		cmocka_unit_test(what_waits_for_a_cause_that_was_not_selected_is_no_verdict),
 		cmocka_unit_test(a_step_that_is_an_empty_fact_is_left_out),
+		cmocka_unit_test(a_step_stands_only_where_its_condition_holds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

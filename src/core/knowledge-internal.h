@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rocm-doctor/json.h"
 #include "rocm-doctor/knowledge.h"
 #include "util/pool.h"
 
@@ -17,13 +16,14 @@ struct rd_knowledge_file {
 	char *name;         /* "rules/kernel.json" */
 	char *origin;       /* a path; NULL: built in */
 	const char *text;   /* owned where there is an origin */
-	struct cJSON *json; /* parsed at first use */
-	struct rd_json builtin;
+	struct cJSON *json; /* parsed at first use; in the pool of its kind, or */
+	bool is_slow;       /* by cJSON, which has to delete it */
 };
 
 struct rd_knowledge {
 	struct rd_schema *schema; /* NULL until it is wanted */
 	struct rd_pool pool;      /* of the rules */
+	struct rd_pool tables;    /* of tables and profiles that are built in */
 	bool strict;              /* what was built in is judged as what was not */
 	struct rd_knowledge_file *files;
 	size_t files_n, files_allocated;

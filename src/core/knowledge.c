@@ -12,6 +12,7 @@
 #include "knowledge-internal.h"
 #include "rocm-doctor/embedded.h"
 #include "rocm-doctor/error.h"
+#include "rocm-doctor/json.h"
 #include "rocm-doctor/probe.h"
 #include "rocm-doctor/schema.h"
 #include "util/cleanup.h"
@@ -35,9 +36,7 @@ static struct rd_knowledge_file *find_file(const struct rd_knowledge *k, const c
 
 static void forget_json(struct rd_knowledge_file *file)
 {
-	if (file->builtin.text)
-		rd_json_clear(&file->builtin);
-	else
+	if (file->is_slow)
 		cJSON_Delete(file->json);
 	file->json = NULL;
 }
@@ -64,6 +63,13 @@ static void put_file(struct rd_knowledge *k, const char *name, const char *origi
 	}
 	file->origin = origin ? rd_xstrdup(origin) : NULL;
 	file->text = text;
+}
+
+/* Built-in text is read quickly. Its strings are in @texts, and all else in @values. */
+static bool read_quickly(struct rd_knowledge_file *file, struct rd_pool *texts, struct rd_pool *values)
+{
+	file->json = rd_json_read_quickly(rd_pool_strdup(texts, file->text), values);
+	return file->json;
 }
 
 static bool is_trusted(const struct rd_knowledge *k, const struct rd_knowledge_file *file)
@@ -267,17 +273,17 @@ static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kin
 	return fix ? put_fix(k, fix, where, err) : -EINVAL;
 }
 
-/* A file of rules or of fixes: {"schema": "rocm-doctor/KIND/1", KIND: [...]}. */
-static int load_file(struct rd_knowledge *k, struct rd_knowledge_file *file, const char *kind, struct rd_error *err)
+/* A file of rules or of fixes: {"schema": "rocm-doctor/KIND/1", KIND: [...]}. @values: for what is not kept of it */
+static int load_file(struct rd_knowledge *k, struct rd_knowledge_file *file, const char *kind, struct rd_pool *values,
+                     struct rd_error *err)
 {
 	const char *origin = origin_of(file);
 	rd_auto_free char *schema = rd_xasprintf("rocm-doctor/%s/1", kind);
 	const cJSON *records, *child;
 	size_t index = 0;
 
-	if (is_trusted(k, file) && rd_json_read_quickly(file->text, &file->builtin))
-		file->json = file->builtin.root;
-	else
+	file->is_slow = !is_trusted(k, file) || !read_quickly(file, &k->pool, values);
+	if (file->is_slow)
 		file->json = rd_json_parse(file->text, origin, err);
 	if (!file->json || check_schema(file, schema, err) < 0)
 		return -EINVAL;
@@ -294,11 +300,9 @@ static int load_file(struct rd_knowledge *k, struct rd_knowledge_file *file, con
 		if (put_record(k, child, kind, file, where, err) < 0)
 			return -EINVAL;
 	}
-	/* Those that are built in keep their texts there, the others have copies. */
-	if (!is_trusted(k, file))
+	/* Records of a trusted file keep their texts there, the others have copies. */
+	if (!is_trusted(k, file) || !file->is_slow)
 		forget_json(file);
-	else if (file->builtin.root)
-		file->json = rd_json_drop_values(&file->builtin);
 	return 0;
 }
 
@@ -316,6 +320,7 @@ static int by_fix_id(const void *a, const void *b)
 
 static int load_kind(struct rd_knowledge *k, const char *kind, struct rd_error *err)
 {
+	struct rd_pool values = RD_POOL_INIT((size_t)32 << 10);
 	size_t n = strlen(kind);
 	int r = 0;
 
@@ -323,8 +328,9 @@ static int load_kind(struct rd_knowledge *k, const char *kind, struct rd_error *
 		struct rd_knowledge_file *file = &k->files[i];
 
 		if (rd_str_has_prefix(file->name, kind) && file->name[n] == '/' && !is_masked(file))
-			r = load_file(k, file, kind, err);
+			r = load_file(k, file, kind, &values, err);
 	}
+	rd_pool_clear(&values);
 	return r;
 }
 
@@ -421,7 +427,8 @@ static int load(const struct rd_strv *dirs, bool strict, struct rd_knowledge **r
 	struct rd_knowledge *k = rd_xcalloc(1, sizeof(*k));
 	int r;
 
-	k->pool = (struct rd_pool)RD_POOL_INIT((size_t)32 << 10);
+	k->pool = (struct rd_pool)RD_POOL_INIT((size_t)64 << 10);
+	k->tables = (struct rd_pool)RD_POOL_INIT((size_t)64 << 10);
 	k->strict = strict;
 	r = read_files(k, dirs, err);
 	if (r >= 0 && !rd_knowledge_is_builtin(k))
@@ -454,6 +461,7 @@ struct rd_knowledge *rd_knowledge_free(struct rd_knowledge *k)
 		free(k->files[i].name);
 	}
 	rd_pool_clear(&k->pool);
+	rd_pool_clear(&k->tables);
 	for (size_t i = 0; i < k->fixes_n; i++)
 		rd_fix_free(k->fixes[i]);
 	free(k->files);
@@ -525,9 +533,10 @@ static const cJSON *get_json(const struct rd_knowledge *k, const char *kind, con
 
 	if (!file || is_masked(file))
 		return NULL;
-	if (!file->json && !file->origin && rd_json_read_quickly(file->text, &file->builtin))
-		file->json = file->builtin.root;
-	if (!file->json)
+	if (file->json)
+		return file->json;
+	file->is_slow = file->origin || !read_quickly(file, (struct rd_pool *)&k->tables, (struct rd_pool *)&k->tables);
+	if (file->is_slow)
 		file->json = cJSON_Parse(file->text);
 	return file->json;
 }

@@ -5,20 +5,17 @@
 #include <cjson/cJSON.h>
 
 #include "rocm-doctor/json.h"
-#include "util/xalloc.h"
+#include "util/pool.h"
 
-#define BLOCK_VALUES 511
+#define BLOCK_VALUES 64
 #define DEPTH_MAX 32
 
-struct rd_json_block {
-	struct rd_json_block *next;
-	cJSON values[BLOCK_VALUES];
-};
-
 struct reader {
-	struct rd_json *doc;
+	struct rd_pool *pool;
+	cJSON *values;
+	size_t left; /* of them */
 	char *at;
-	size_t left; /* values, in the newest block */
+	char *backslash; /* the next one, or the end of the text */
 	unsigned depth;
 };
 
@@ -27,14 +24,11 @@ static cJSON *new_value(struct reader *r, int type)
 	cJSON *value;
 
 	if (!r->left) {
-		struct rd_json_block *block = rd_xmalloc(sizeof(*block));
-
-		block->next = r->doc->blocks;
-		r->doc->blocks = block;
+		r->values = rd_pool_alloc(r->pool, BLOCK_VALUES * sizeof(*r->values));
 		r->left = BLOCK_VALUES;
 	}
-	value = &r->doc->blocks->values[--r->left];
-	*value = (cJSON){ .type = type };
+	value = &r->values[--r->left];
+	value->type = type;
 	return value;
 }
 
@@ -60,13 +54,14 @@ static char *read_string(struct reader *r)
 
 	if (!end)
 		return NULL;
-	*end = '\0';
-	to = strchr(begin, '\\');
-	if (!to) {
+	if (r->backslash < begin)
+		r->backslash = strchrnul(begin, '\\');
+	if (r->backslash > end) {
+		*end = '\0';
 		r->at = end + 1;
 		return begin;
 	}
-	*end = '"';
+	to = r->backslash;
 	for (r->at = to; *r->at != '"'; r->at++) {
 		if (!*r->at)
 			return NULL;
@@ -120,21 +115,25 @@ static cJSON *read_word(struct reader *r)
 		size_t len;
 		int type;
 	} words[] = { { "true", 4, cJSON_True }, { "false", 5, cJSON_False }, { "null", 4, cJSON_NULL } };
-	cJSON *value;
-	char *end;
-	double number;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(words); i++) {
 		if (strncmp(r->at, words[i].word, words[i].len) == 0) {
+			cJSON *value = new_value(r, words[i].type);
+
 			r->at += words[i].len;
-			value = new_value(r, words[i].type);
 			value->valueint = words[i].type == cJSON_True;
 			return value;
 		}
 	}
-	if (*r->at != '-' && !(*r->at >= '0' && *r->at <= '9'))
-		return NULL;
-	number = strtod(r->at, &end);
+	return NULL;
+}
+
+static cJSON *read_number(struct reader *r)
+{
+	char *end;
+	double number = strtod(r->at, &end);
+	cJSON *value;
+
 	/* strtod knows more than JSON has: "0x1f", "-inf". */
 	if (end == r->at || end != r->at + strspn(r->at, "0123456789+-.eE") || !(number > -1e18 && number < 1e18))
 		return NULL;
@@ -165,42 +164,19 @@ static cJSON *read_value(struct reader *r)
 			return NULL;
 		break;
 	default:
-		value = read_word(r);
+		value = *r->at == '-' || (*r->at >= '0' && *r->at <= '9') ? read_number(r) : read_word(r);
 		break;
 	}
 	r->depth--;
 	return value;
 }
 
-bool rd_json_read_quickly(const char *text, struct rd_json *ret)
+cJSON *rd_json_read_quickly(char *text, struct rd_pool *pool)
 {
-	struct reader r = { .doc = ret };
+	struct reader r = { .pool = pool, .at = text, .backslash = strchrnul(text, '\\') };
+	cJSON *root = read_value(&r);
 
-	ret->text = rd_xstrdup(text);
-	r.at = ret->text;
-	ret->root = read_value(&r);
-	if (ret->root && !next_token(&r))
-		return true;
-	rd_json_clear(ret);
-	return false;
-}
-
-cJSON *rd_json_drop_values(struct rd_json *doc)
-{
-	while (doc->blocks) {
-		struct rd_json_block *next = doc->blocks->next;
-
-		free(doc->blocks);
-		doc->blocks = next;
-	}
-	return doc->root = NULL;
-}
-
-void rd_json_clear(struct rd_json *doc)
-{
-	rd_json_drop_values(doc);
-	free(doc->text);
-	doc->text = NULL;
+	return root && !next_token(&r) ? root : NULL;
 }
 
 const char *rd_json_str(const cJSON *object, const char *key)

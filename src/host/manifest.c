@@ -9,6 +9,7 @@
 #include "rocm-doctor/error.h"
 #include "rocm-doctor/json.h"
 #include "util/cleanup.h"
+#include "util/pool.h"
 #include "util/str.h"
 #include "util/strbuf.h"
 #include "util/xalloc.h"
@@ -583,23 +584,25 @@ int rd_manifest_parse(const char *text, size_t len, const char *name, struct rd_
 {
 	struct parse p = { .name = name, .err = err };
 	const char *reason, *end = NULL;
-	struct rd_json quick = { 0 };
+	struct rd_pool pool = RD_POOL_INIT(4096);
+	cJSON *root, *slow = NULL;
 	struct rd_manifest *m;
-	cJSON *root;
 	int r;
 
 	reason = judge_text(text, len);
 	if (reason)
 		return refuse(&p, NULL, reason);
-	root = rd_json_read_quickly(text, &quick) ? quick.root : cJSON_ParseWithLengthOpts(text, len + 1, &end, true);
+	root = rd_json_read_quickly(rd_pool_strndup(&pool, text, len), &pool);
 	if (!root)
+		root = slow = cJSON_ParseWithLengthOpts(text, len + 1, &end, true);
+	if (!root) {
+		rd_pool_clear(&pool);
 		return refuse_syntax(&p, text, end);
+	}
 	m = rd_xcalloc(1, sizeof(*m));
 	r = take_all(&p, root, m);
-	if (quick.root)
-		rd_json_clear(&quick);
-	else
-		cJSON_Delete(root);
+	cJSON_Delete(slow);
+	rd_pool_clear(&pool);
 	if (r < 0) {
 		rd_manifest_free(m);
 		return r;

@@ -17,6 +17,7 @@ struct rd_pool_block {
 	alignas(max_align_t) char bytes[];
 };
 
+/* Zeroed, and used once only, so that nothing has to be zeroed later. */
 static struct rd_pool_block *new_block(size_t size)
 {
 	struct rd_pool_block *block = MAP_FAILED;
@@ -24,7 +25,7 @@ static struct rd_pool_block *new_block(size_t size)
 	if (!RD_SANITIZED && size >= MAPPED_MIN)
 		block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (block == MAP_FAILED) {
-		block = rd_xmalloc(size);
+		block = rd_xcalloc(1, size);
 		size = 0;
 	}
 	block->mapped = size;
@@ -68,14 +69,14 @@ static void *take(struct rd_pool *pool, size_t size)
 
 void *rd_pool_alloc(struct rd_pool *pool, size_t size)
 {
-	size_t odd = pool->at ? -(size_t)pool->at % alignof(max_align_t) : 0;
+	size_t odd = -(size_t)pool->at % alignof(max_align_t);
 
 	if (odd > pool->left)
 		odd = pool->left;
 	if (odd)
 		pool->at += odd;
 	pool->left -= odd;
-	return memset(take(pool, size), 0, size);
+	return take(pool, size);
 }
 
 char *rd_pool_strndup(struct rd_pool *pool, const char *s, size_t n)

@@ -56,6 +56,7 @@ struct rd_elf_version {
 };
 
 struct rd_elf {
+	unsigned users;
 	struct rd_reader reader;
 	unsigned bits; /* 32, 64 */
 	bool little_endian;
@@ -97,6 +98,8 @@ struct rd_elf {
  * Returns 0; -ENOEXEC: no ELF file; -EINVAL: one that is damaged, with the reason in @err; a read error.
  */
 int rd_elf_open(const struct rd_reader *reader, struct rd_elf **ret, struct rd_error *err) RD_MUST_CHECK;
+/* Another user: it is gone when the last one has closed it. */
+struct rd_elf *rd_elf_share(struct rd_elf *elf);
 struct rd_elf *rd_elf_close(struct rd_elf *elf);
 
 /* Each reads its part at the first call; -EINVAL with the reason in @err where that part is damaged. */

@@ -42,31 +42,24 @@ struct opened {
 	uint64_t dev, ino;
 };
 
-/*
- * What the loader does with a file: 1 it is one to take, 0 it is passed over without a word (not there, another machine),
- * -EINVAL the loader gives up with @err's words, another negative errno: not to be known here. What we may not read another
- * user's process may, so a lack of permission is no absence.
- */
-static int open_file(struct rd_loader *l, const char *path, struct opened *ret, struct rd_error *err)
+static bool is_of_machine(const struct rd_loader *l, const struct rd_elf *elf)
+{
+	return elf->complete && (!l->machine || elf->machine == l->machine);
+}
+
+/* As open_file, of a file that is there. */
+static int read_file(struct rd_loader *l, const char *path, struct rd_elf **ret, struct rd_error *err)
 {
 	struct rd_file *file;
 	struct rd_reader reader;
-	struct rd_stat st;
 	struct rd_elf *elf = NULL;
-	int r;
+	int r = rd_file_open(l->sr, &file, path);
 
-	r = rd_sysroot_stat(l->sr, &st, path);
-	if (r == -ENOENT || r == -ENOTDIR)
-		return 0;
-	if (r == 0 && st.type == RD_STAT_DIR)
-		return rd_error_set(err, -EINVAL, "cannot read file data: Is a directory");
-	if (r == 0)
-		r = rd_file_open(l->sr, &file, path);
 	if (r < 0)
 		return r == -EINVAL ? rd_error_set(err, -EINVAL, "not a regular file") : r;
 	reader = rd_reader_of_file(file);
 	r = rd_elf_open(&reader, &elf, err);
-	if (r == 0 && elf->complete && (!l->machine || elf->machine == l->machine)) {
+	if (r == 0 && is_of_machine(l, elf)) {
 		r = elf->type == ET_DYN || elf->type == ET_EXEC
 		            ? rd_elf_read_versions(elf, err)
 		            : rd_error_set(err, -EINVAL, "only ET_DYN and ET_EXEC can be loaded");
@@ -82,10 +75,41 @@ static int open_file(struct rd_loader *l, const char *path, struct opened *ret, 
 	if (elf)
 		elf->reader = (struct rd_reader){ 0 };
 	if (r == 1)
-		*ret = (struct opened){ elf, st.dev, st.ino };
+		*ret = elf;
 	else
 		rd_elf_close(elf);
 	return r;
+}
+
+/*
+ * What the loader does with a file: 1 it is one to take, 0 it is passed over without a word (not there, another machine),
+ * -EINVAL the loader gives up with @err's words, another negative errno: not to be known here. What we may not read another
+ * user's process may, so a lack of permission is no absence.
+ */
+static int open_file(struct rd_loader *l, const char *path, struct opened *ret, struct rd_error *err)
+{
+	struct rd_elf *elf;
+	struct rd_stat st;
+	int r;
+
+	r = rd_sysroot_stat(l->sr, &st, path);
+	if (r < 0)
+		return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+	if (st.type == RD_STAT_DIR)
+		return rd_error_set(err, -EINVAL, "cannot read file data: Is a directory");
+	elf = rd_sysroot_kept_elf(l->sr, &st);
+	if (elf && !is_of_machine(l, elf)) {
+		rd_elf_close(elf);
+		return 0;
+	}
+	if (!elf) {
+		r = read_file(l, path, &elf, err);
+		if (r < 1)
+			return r;
+		rd_sysroot_keep_elf(l->sr, &st, elf);
+	}
+	*ret = (struct opened){ elf, st.dev, st.ino };
+	return 1;
 }
 
 struct load_name {

@@ -121,6 +121,7 @@ int rd_elf_open(const struct rd_reader *reader, struct rd_elf **ret, struct rd_e
 	struct rd_elf *elf = rd_xcalloc(1, sizeof(*elf));
 	int r;
 
+	elf->users = 1;
 	elf->reader = *reader;
 	elf->needed = rd_xcalloc(1, sizeof(*elf->needed));
 	elf->versions_defined = rd_xcalloc(1, sizeof(*elf->versions_defined));
@@ -133,9 +134,15 @@ int rd_elf_open(const struct rd_reader *reader, struct rd_elf **ret, struct rd_e
 	return 0;
 }
 
+struct rd_elf *rd_elf_share(struct rd_elf *elf)
+{
+	elf->users++;
+	return elf;
+}
+
 struct rd_elf *rd_elf_close(struct rd_elf *elf)
 {
-	if (!elf)
+	if (!elf || --elf->users)
 		return NULL;
 	for (size_t i = 0; i < elf->sections_n; i++)
 		free(elf->sections[i].name);

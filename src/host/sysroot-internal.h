@@ -35,6 +35,7 @@ struct rd_sysroot {
 	struct rd_id_map uids, gids;
 	bool walk_only;       /* openat2 is refused here */
 	struct rd_memo *memo; /* NULL: every question is asked anew */
+	void *elfs;           /* of tsearch(3): those that were read while there is a memo */
 	struct rd_manifest *manifest;
 	struct rd_guard *guard;
 	struct rd_recorder *recorder;
@@ -84,6 +85,9 @@ bool rd_overlay_names(const struct rd_sysroot *sr, const char *dir, struct rd_st
 int rd_process_open(const struct rd_sysroot *sr, const char *path, int flags) RD_MUST_CHECK;
 /* /sys and /proc as we see them, for what a process's own do not have; -ENOENT for any other path, or without a process. */
 int rd_process_open_ours(const struct rd_sysroot *sr, const char *path, int flags) RD_MUST_CHECK;
+
+/* elf-kept.c */
+void rd_elfs_forget(struct rd_sysroot *sr);
 
 /* sysroot.c: with nothing open */
 struct rd_sysroot *rd_sysroot_new(void);

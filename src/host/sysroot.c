@@ -142,6 +142,7 @@ struct rd_sysroot *rd_sysroot_free(struct rd_sysroot *sr)
 		return NULL;
 	rd_guard_free(sr->guard);
 	rd_memo_free(sr->memo);
+	rd_elfs_forget(sr);
 	rd_sysroot_overlay_clear(sr);
 	rd_manifest_free(sr->manifest);
 	rd_user_clear(&sr->user);
@@ -187,6 +188,7 @@ void rd_sysroot_record(struct rd_sysroot *sr, struct rd_recorder *rec)
 void rd_sysroot_remember(struct rd_sysroot *sr, bool on)
 {
 	sr->memo = rd_memo_free(sr->memo);
+	rd_elfs_forget(sr);
 	if (on && !sr->live)
 		sr->memo = rd_memo_new(sr->fd);
 }

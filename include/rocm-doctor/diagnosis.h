@@ -66,7 +66,5 @@ const struct rd_finding *rd_diagnosis_next_unknown(const struct rd_diagnosis *d,
 
 /* A rule whose every instance was false. */
 bool rd_diagnosis_clear(const struct rd_diagnosis *d, const struct rd_rule *rule);
-/* How many rules were judged: true, false or unknown. */
-size_t rd_diagnosis_checked(const struct rd_diagnosis *d);
 
 const char *rd_role_name(enum rd_role role); /* "root-cause" ... */

@@ -44,7 +44,8 @@ struct rd_report {
 	const struct rd_finding **findings;
 	size_t findings_n;
 	size_t waiting;               /* checks that wait for a cause */
-	size_t checked;               /* rules judged in the selection */
+	size_t checked;               /* rules of the selection that came to a verdict */
+	size_t undecided;             /* those that did not: unknown, or they wait */
 	const struct rd_rule **clear; /* those of them that are false everywhere */
 	size_t clear_n;
 	struct rd_unknown *unknown;

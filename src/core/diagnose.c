@@ -41,9 +41,8 @@ struct rd_diagnosis {
 	struct instance **found;   /* true, in the order of the report */
 	struct instance **unknown; /* undetermined or masked, by layer and id */
 	size_t found_n, unknown_n;
-	size_t *first; /* by rule: its instances are those before the next rule's first */
-	bool *clear;   /* by rule: no instance is true or unknown */
-	size_t checked;
+	size_t *first;            /* by rule: its instances are those before the next rule's first */
+	bool *clear;              /* by rule: no instance is true or unknown */
 	struct rd_strv addresses; /* of all GPUs */
 };
 
@@ -349,7 +348,6 @@ static void apply_rule(struct rd_diagnosis *d, size_t rule_index)
 		apply(d, rule_index, NULL, first);
 	for (size_t i = first; i < d->n; i++)
 		d->v[i]->only_not_asked = d->v[i]->finding.state == RD_UNKNOWN && all_not_asked(&d->v[i]->finding);
-	d->checked++;
 }
 
 /* Settling causes */
@@ -640,11 +638,6 @@ bool rd_diagnosis_clear(const struct rd_diagnosis *d, const struct rd_rule *rule
 		if (d->k->rules[i] == rule)
 			return d->clear[i];
 	return false;
-}
-
-size_t rd_diagnosis_checked(const struct rd_diagnosis *d)
-{
-	return d->checked;
 }
 
 const char *rd_role_name(enum rd_role role)

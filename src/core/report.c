@@ -157,7 +157,6 @@ static void take_rules(struct rd_report *report, const struct rd_diagnosis *d, c
 	for (size_t i = 0; i < n; i++) {
 		if (!rules[i]->enabled || !rd_selection_has(selection, rules[i]))
 			continue;
-		report->checked++;
 		tallies[rules[i]->layer].selected = true;
 		if (rd_diagnosis_clear(d, rules[i])) {
 			tallies[rules[i]->layer].decided++;
@@ -185,8 +184,8 @@ static const struct rd_finding *awaited_by(const struct rd_report *report, const
 	return NULL;
 }
 
-/* Of what is clear those that wait are no verdict. */
-static void part_waiting(struct rd_report *report, struct tally tallies[RD_LAYER_COUNT])
+/* Of what is clear those that wait are no verdict. Returns how many. */
+static size_t part_waiting(struct rd_report *report, struct tally tallies[RD_LAYER_COUNT])
 {
 	size_t n = 0;
 
@@ -204,7 +203,48 @@ static void part_waiting(struct rd_report *report, struct tally tallies[RD_LAYER
 		t->decided--;
 		report->waiting++;
 	}
-	report->clear_n = n;
+	n = report->clear_n - n;
+	report->clear_n -= n;
+	return n;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* How many there are, a rule of many findings counted once. Sorts them. */
+static size_t count_distinct(const struct rd_rule **rules, size_t n)
+{
+	size_t distinct = 0;
+
+	if (n)
+		qsort(rules, n, sizeof(*rules), by_address);
+	for (size_t i = 0; i < n; i++)
+		distinct += i == 0 || rules[i] != rules[i - 1];
+	return distinct;
+}
+
+/* A rule that is true of one GPU and unknown of another has come to a verdict. */
+static void count_rules(struct rd_report *report, const struct rd_selection *selection, size_t waiting)
+{
+	const struct rd_rule **rules;
+	size_t n = 0, found;
+
+	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next_unknown(report->diagnosis, f));)
+		n++;
+	rules = rd_xcalloc(report->findings_n + n + 1, sizeof(*rules));
+	for (n = 0; n < report->findings_n; n++)
+		rules[n] = report->findings[n]->rule;
+	found = count_distinct(rules, n);
+	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next_unknown(report->diagnosis, f));)
+		if (rd_selection_has(selection, f->rule))
+			rules[n++] = f->rule;
+	report->checked = report->clear_n + found;
+	report->undecided = count_distinct(rules, n) - found + waiting;
+	free(rules);
 }
 
 /* Without this fact a layer has not been examined, whatever was decided beside it. */
@@ -370,7 +410,7 @@ struct rd_report *rd_report_new(const struct rd_knowledge *k, const struct rd_fa
 		if (rd_selection_has(selection, f->rule))
 			take_unknown(report, &tallies[f->rule->layer], f);
 	sort_unknown(report);
-	part_waiting(report, tallies);
+	count_rules(report, selection, part_waiting(report, tallies));
 	sum_up_layers(report, tallies, facts);
 	report->summary = summary_line(report);
 	return report;

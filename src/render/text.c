@@ -563,8 +563,8 @@ static void verdict_of_roots(struct rd_strbuf *sb, const struct rd_report *repor
 
 static void verdict_without_roots(struct rd_strbuf *sb, const struct rd_report *report)
 {
-	size_t warnings = count_role(report, RD_INDEPENDENT, RD_WARNING), orphans = count_orphans(report);
-	const char *waiting = rd_report_waiting_layer(report), *verb = "Checked";
+	size_t warnings = count_role(report, RD_INDEPENDENT, RD_WARNING), orphans = count_orphans(report), all;
+	const char *waiting = rd_report_waiting_layer(report);
 
 	if (orphans) {
 		rd_strbuf_addf(sb, "%zu finding%s follow%s from what was not selected.", orphans, plural(orphans),
@@ -575,11 +575,14 @@ static void verdict_without_roots(struct rd_strbuf *sb, const struct rd_report *
 		rd_strbuf_addf(sb, "Nothing wrong was found, but %s waits for what was not selected.", waiting);
 	} else if (report->status == RD_STATUS_UNKNOWN) {
 		rd_strbuf_add(sb, "Nothing wrong was found, but not every layer could be examined.");
-		verb = "Tried";
 	} else {
 		rd_strbuf_addf(sb, "Nothing is %s.", rd_report_unmet(report) ? "broken" : "wrong");
 	}
-	rd_strbuf_addf(sb, " %s %zu thing%s.", verb, report->checked, plural(report->checked));
+	all = report->checked + report->undecided;
+	rd_strbuf_addf(sb, " Checked %zu", report->checked);
+	if (report->undecided)
+		rd_strbuf_addf(sb, " of %zu", all);
+	rd_strbuf_addf(sb, " thing%s.", plural(all));
 }
 
 static void show_verdict(const struct screen *s, const struct rd_report *report)

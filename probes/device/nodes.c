@@ -135,15 +135,30 @@ static bool is_gpu(const struct rd_fact *facts, const char *address)
 	return false;
 }
 
+/*
+ * Where the device of a render node lies; NULL: sysfs does not tell. The link of the class says it,
+ * "../../devices/.../0000:03:00.0/drm/renderD128", without a look into each of the 64 folders that an MI300X has.
+ */
+static char *find_device(struct judge *j, const char *kernel)
+{
+	rd_auto_free char *link = rd_xasprintf("/sys/class/drm/%s/device", kernel);
+	rd_auto_free char *end = rd_xasprintf("/drm/%s", kernel);
+	char *path = NULL;
+
+	if (rd_sysroot_readlinkf(j->ctx->sysroot, &path, "/sys/class/drm/%s", kernel) >= 0 && rd_str_has_suffix(path, end)) {
+		path[strlen(path) - strlen(end)] = '\0';
+		return path;
+	}
+	free(path);
+	return rd_sysroot_realpath(j->ctx->sysroot, &path, link) >= 0 ? path : NULL;
+}
+
 static void find_gpu(struct judge *j, struct node *node)
 {
 	const char *partition = gpu_of_partition(j->ctx->facts, node->kernel);
-	rd_auto_free char *link = rd_xasprintf("/sys/class/drm/%s/device", node->kernel);
-	rd_auto_free char *device = NULL;
-	const char *base = "";
+	rd_auto_free char *device = find_device(j, node->kernel);
+	const char *slash = device ? strrchr(device, '/') : NULL, *base = slash ? slash + 1 : "";
 
-	if (rd_sysroot_realpath(j->ctx->sysroot, &device, link) >= 0)
-		base = strrchr(device, '/') + 1;
 	if (is_pci_address(base))
 		strcpy(node->gpu, base);
 	else if (partition && strlen(partition) < sizeof(node->gpu))

@@ -182,6 +182,23 @@ static int folder(struct rd_memo *m, struct rd_place *p)
 	return p->fd = fd;
 }
 
+static int read_link(struct rd_memo *m, struct rd_place *p)
+{
+	int dir = folder(m, p->parent);
+	char text[PATH_MAX];
+	ssize_t n;
+
+	if (dir < 0)
+		return dir;
+	n = readlinkat(dir, p->path + p->name_at, text, sizeof(text));
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(text))
+		return -ENAMETOOLONG;
+	p->link = rd_pool_strndup(&m->pool, text, (size_t)n);
+	return 0;
+}
+
 /* What will be answered the same way again; a shortage of descriptors or memory will not. */
 static bool is_lasting(int r)
 {
@@ -220,6 +237,21 @@ static int ask(struct rd_memo *m, struct rd_place *p)
 	return p->type;
 }
 
+/* By who is after a link's text: where it is a link, one question is enough. */
+static int ask_for_link(struct rd_memo *m, struct rd_place *p)
+{
+	int r;
+
+	if (p->type != NOT_ASKED || p->parent->type == -ENOENT)
+		return ask(m, p);
+	r = read_link(m, p);
+	if (r < 0 && !is_lasting(r))
+		return ask(m, p);
+	if (r == 0)
+		p->parent->has_links = true;
+	return p->type = r < 0 ? r : RD_WALK_LINK;
+}
+
 int rd_memo_stat(struct rd_memo *m, struct rd_place *place, struct stat *ret)
 {
 	int r = place->st ? 0 : look(m, place);
@@ -232,23 +264,13 @@ int rd_memo_stat(struct rd_memo *m, struct rd_place *place, struct stat *ret)
 
 int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret)
 {
-	char text[PATH_MAX];
-	ssize_t n;
-	int dir;
+	int r;
 
 	if (place->type != RD_WALK_LINK)
 		return -EINVAL;
-	if (!place->link) {
-		dir = folder(m, place->parent);
-		if (dir < 0)
-			return dir;
-		n = readlinkat(dir, place->path + place->name_at, text, sizeof(text));
-		if (n < 0)
-			return -errno;
-		if ((size_t)n == sizeof(text))
-			return -ENAMETOOLONG;
-		place->link = rd_pool_strndup(&m->pool, text, (size_t)n);
-	}
+	r = place->link ? 0 : read_link(m, place);
+	if (r < 0)
+		return r;
 	*ret = place->link;
 	return 0;
 }
@@ -397,7 +419,7 @@ static int enter(struct way *w, const char *name, size_t n, size_t hash)
 		if (w->at != before)
 			return 0;
 	}
-	type = ask(w->memo, p);
+	type = last && w->flags & RD_WALK_READLINK ? ask_for_link(w->memo, p) : ask(w->memo, p);
 	if (type == RD_WALK_LINK && !(last && !directory && (w->flags & RD_WALK_NOFOLLOW))) {
 		w->is_beyond = w->is_beyond || (last && !directory);
 		return follow(w, p);

@@ -317,7 +317,7 @@ int rd_tree_readlink(struct rd_sysroot *sr, const char *path, char **ret)
 	rd_auto_close int fd = -1;
 	struct rd_place *place;
 	const char *text;
-	int r = recall(sr, path, RD_WALK_NOFOLLOW, &place);
+	int r = recall(sr, path, RD_WALK_NOFOLLOW | RD_WALK_READLINK, &place);
 
 	if (r == 0)
 		r = rd_memo_link(sr->memo, place, &text);

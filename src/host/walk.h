@@ -15,6 +15,7 @@ struct rd_walk_ops {
 };
 
 #define RD_WALK_NOFOLLOW 1u   /* a link as last component is the answer itself */
+#define RD_WALK_READLINK 4u   /* beside it: the text of that link is what will be asked for, no more than a hint */
 #define RD_WALK_MISSING_OK 2u /* what is not there counts as it is written: the answer is where it would be */
 
 /* As the kernel: MAXSYMLINKS, PATH_MAX, NAME_MAX. */

@@ -23,6 +23,8 @@
 #define BUCKETS 4096
 #define FOLDERS_MAX 256
 #define NOT_ASKED INT_MAX
+/* Bytes of files that are kept in all. */
+#define TEXTS_MAX ((size_t)4 << 20)
 
 struct rd_memo {
 	struct rd_place *root;
@@ -31,6 +33,7 @@ struct rd_memo {
 	size_t places_n;
 	int fd;
 	struct rd_listing *listings;
+	size_t texts_len;
 	/* Folders that are open, a ring: the one opened first is closed first. */
 	struct rd_place *open[FOLDERS_MAX];
 	size_t open_n, open_max, hand;
@@ -42,6 +45,12 @@ struct rd_memo {
 		unsigned links;
 		struct rd_place *place; /* NULL: none */
 	} last;
+	/* That path itself: what is looked at is opened next. */
+	struct {
+		char path[RD_WALK_PATH_MAX];
+		unsigned flags;
+		struct rd_place *place; /* NULL: none */
+	} same;
 };
 
 /* The root is a place as any other, but stays open. */
@@ -74,10 +83,10 @@ static void forget(struct rd_memo *m)
 	for (struct rd_listing *l = m->listings; l; l = l->next)
 		rd_strv_clear(&l->names);
 	m->listings = NULL;
-	m->last.place = NULL;
+	m->last.place = m->same.place = NULL;
 	rd_pool_clear(&m->pool);
 	memset(m->buckets, 0, sizeof(m->buckets));
-	m->places_n = m->open_n = m->hand = 0;
+	m->places_n = m->texts_len = m->open_n = m->hand = 0;
 }
 
 struct rd_memo *rd_memo_free(struct rd_memo *m)
@@ -275,8 +284,30 @@ int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret)
 	return 0;
 }
 
+const struct rd_text *rd_memo_text(const struct rd_place *place)
+{
+	return place->type == RD_WALK_FILE ? place->text : NULL;
+}
+
+void rd_memo_keep_text(struct rd_memo *m, struct rd_place *place, const char *text, size_t len)
+{
+	if (place->type != RD_WALK_FILE || place->text || len > TEXTS_MAX - m->texts_len)
+		return;
+	m->texts_len += len;
+	place->text = rd_pool_alloc(&m->pool, sizeof(*place->text) + len + 1);
+	place->text->len = len;
+	memcpy(place->text->bytes, text, len);
+}
+
+const struct rd_listing *rd_memo_listing(const struct rd_place *place)
+{
+	return place->type == RD_WALK_DIR ? place->listing : NULL;
+}
+
 bool rd_memo_keep_listing(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names, int fd)
 {
+	if (place->type != RD_WALK_DIR || place->listing)
+		return false;
 	place->listing = rd_pool_alloc(&m->pool, sizeof(*place->listing));
 	rd_strv_add_all(&place->listing->names, names);
 	place->listing->next = m->listings;
@@ -452,10 +483,15 @@ int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_
 {
 	struct way w = { .memo = m, .flags = flags, .at = m->root, .path = path, .next = path };
 	int r = m->root->type < 0 ? m->root->type : 0;
+	size_t len = strlen(path);
 
+	if (m->same.place && m->same.flags == flags && rd_streq(m->same.path, path)) {
+		*ret = m->same.place;
+		return 0;
+	}
 	if (path[0] != '/')
 		return -EINVAL;
-	if (strlen(path) >= RD_WALK_PATH_MAX)
+	if (len >= RD_WALK_PATH_MAX)
 		return -ENAMETOOLONG;
 	if (m->places_n > PLACES_MAX) {
 		forget(m);
@@ -471,7 +507,10 @@ int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_
 	while (r == 0 && *w.next)
 		r = step(&w);
 	free(w.pending);
-	if (r == 0)
-		*ret = w.at;
-	return r;
+	if (r < 0)
+		return r;
+	memcpy(m->same.path, path, len + 1);
+	m->same.flags = flags;
+	*ret = m->same.place = w.at;
+	return 0;
 }

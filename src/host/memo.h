@@ -18,12 +18,21 @@ struct rd_listing {
 	struct rd_strv names;
 };
 
+/* What a small file had in it when it was read. */
+struct rd_text {
+	size_t len;
+	char bytes[]; /* and a NUL */
+};
+
 /* One name in the tree, there or not. There are thousands: what few have stands elsewhere. */
 struct rd_place {
 	struct rd_place *parent, *next; /* NULL: the root; in the bucket */
 	struct stat *st;                /* once it was asked for: rd_memo_stat() */
-	const char *link;               /* rd_memo_link() */
-	struct rd_listing *listing;
+	union {
+		const char *link;           /* of a link: rd_memo_link() */
+		struct rd_listing *listing; /* of a folder */
+		struct rd_text *text;       /* of a file */
+	};
 	int type;                   /* enum rd_walk_type, -errno, or not asked yet */
 	int fd;                     /* of a folder while it is open, else -1 */
 	unsigned name_at, name_len; /* where the name is in the path */
@@ -49,5 +58,10 @@ int rd_memo_stat(struct rd_memo *m, struct rd_place *place, struct stat *ret) RD
 int rd_memo_open(struct rd_memo *m, struct rd_place *place, int flags) RD_MUST_CHECK;
 /* The text of a link; -EINVAL for anything else. */
 int rd_memo_link(struct rd_memo *m, struct rd_place *place, const char **ret) RD_MUST_CHECK;
+/* NULL where nothing is kept. */
+const struct rd_listing *rd_memo_listing(const struct rd_place *place);
+const struct rd_text *rd_memo_text(const struct rd_place *place);
+/* A copy, of a file only. */
+void rd_memo_keep_text(struct rd_memo *m, struct rd_place *place, const char *text, size_t len);
 /* Copies of the names that a folder has, and @fd of it, which is no longer the caller's where this returns true. */
 bool rd_memo_keep_listing(struct rd_memo *m, struct rd_place *place, const struct rd_strv *names, int fd);

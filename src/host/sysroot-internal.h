@@ -56,6 +56,9 @@ struct rd_sysroot {
 int rd_tree_open(struct rd_sysroot *sr, const char *path, int flags) RD_MUST_CHECK;
 /* A regular file for reading; -EINVAL for anything else, which is never opened. */
 int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st) RD_MUST_CHECK;
+/* A small file as it was read before in this examination; false: it was not. */
+bool rd_tree_recall_text(struct rd_sysroot *sr, const char *path, char **ret, size_t *ret_len);
+void rd_tree_keep_text(struct rd_sysroot *sr, const char *path, const char *text, size_t len);
 int rd_tree_stat(struct rd_sysroot *sr, const char *path, bool nofollow, struct stat *st) RD_MUST_CHECK;
 /* @ret is empty before, and after an error. */
 int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret) RD_MUST_CHECK;

@@ -277,14 +277,11 @@ int rd_sysroot_exists(struct rd_sysroot *sr, const char *path)
 	return r < 0 ? r : 1;
 }
 
-static int open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
+static int open_told(struct rd_sysroot *sr, const char *path, struct stat *st)
 {
 	rd_auto_answer struct rd_answer answer = RD_ANSWER_INIT;
-	int r = rd_judge_unreadable(sr, path);
+	int r = rd_tree_open_file(sr, path, st);
 
-	if (r < 0)
-		return r;
-	r = rd_tree_open_file(sr, path, st);
 	if (r >= 0)
 		return r;
 	r = rd_judge(sr, path, r, &answer);
@@ -307,15 +304,20 @@ static int do_read(struct rd_sysroot *sr, const char *path, char **ret, size_t *
 		*ret_len = strlen(text);
 		return 0;
 	}
-	fd = open_file(sr, path, &st);
+	r = rd_judge_unreadable(sr, path);
+	if (r < 0 || rd_tree_recall_text(sr, path, ret, ret_len))
+		return r;
+	fd = open_told(sr, path, &st);
 	if (fd < 0)
 		return fd;
 	if ((uint64_t)st.st_size > RD_SYSROOT_READ_MAX)
 		return -EFBIG;
 	r = read_all(fd, (size_t)st.st_size, RD_SYSROOT_READ_MAX, ret, ret_len);
-	if (r == 0)
-		sr->bytes_read += *ret_len;
-	return r;
+	if (r < 0)
+		return r;
+	sr->bytes_read += *ret_len;
+	rd_tree_keep_text(sr, path, *ret, *ret_len);
+	return 0;
 }
 
 int rd_sysroot_read_bytes(struct rd_sysroot *sr, char **ret, size_t *ret_len, const char *path)
@@ -634,7 +636,9 @@ int rd_file_open(struct rd_sysroot *sr, struct rd_file **ret, const char *path)
 	fd = rd_path_normal(path, &own, &p);
 	if (fd < 0)
 		return fd;
-	fd = open_file(sr, p, &st);
+	fd = rd_judge_unreadable(sr, p);
+	if (fd == 0)
+		fd = open_told(sr, p, &st);
 	record(sr, 'b', p, fd < 0 ? fd : 0);
 	if (fd < 0)
 		return fd;

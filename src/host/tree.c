@@ -25,6 +25,8 @@
 #define NAMES_MAX ((size_t)1 << 18)
 /* A listing of more names is not kept. */
 #define NAMES_KEPT 4096
+/* A longer file is read anew each time. */
+#define TEXT_KEPT 4096
 
 static int kernel_open(struct rd_sysroot *sr, const char *path, int flags)
 {
@@ -249,6 +251,30 @@ int rd_tree_open_file(struct rd_sysroot *sr, const char *path, struct stat *st)
 	return fd;
 }
 
+bool rd_tree_recall_text(struct rd_sysroot *sr, const char *path, char **ret, size_t *ret_len)
+{
+	const struct rd_text *text;
+	struct rd_place *place;
+
+	if (recall(sr, path, 0, &place) < 0)
+		return false;
+	text = rd_memo_text(place);
+	if (!text)
+		return false;
+	*ret = rd_xmalloc(text->len + 1);
+	*ret_len = text->len;
+	memcpy(*ret, text->bytes, text->len + 1);
+	return true;
+}
+
+void rd_tree_keep_text(struct rd_sysroot *sr, const char *path, const char *text, size_t len)
+{
+	struct rd_place *place;
+
+	if (len <= TEXT_KEPT && recall(sr, path, 0, &place) == 0)
+		rd_memo_keep_text(sr->memo, place, text, len);
+}
+
 static int read_names(int fd, struct rd_strv *ret)
 {
 	char block[32768] __attribute__((aligned(__alignof__(struct dirent64))));
@@ -282,8 +308,7 @@ static void keep_listing(struct rd_sysroot *sr, const char *path, const struct r
 {
 	struct rd_place *place;
 
-	if (names->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0 && !place->listing &&
-	    rd_memo_keep_listing(sr->memo, place, names, *fd))
+	if (names->n <= NAMES_KEPT && recall(sr, path, 0, &place) == 0 && rd_memo_keep_listing(sr->memo, place, names, *fd))
 		*fd = -1;
 }
 
@@ -295,8 +320,8 @@ int rd_tree_list(struct rd_sysroot *sr, const char *path, struct rd_strv *ret)
 
 	if (r < 0 && r != -EXDEV)
 		return r;
-	if (r == 0 && place->listing) {
-		rd_strv_add_all(ret, &place->listing->names);
+	if (r == 0 && rd_memo_listing(place)) {
+		rd_strv_add_all(ret, &rd_memo_listing(place)->names);
 		return 0;
 	}
 	fd = open_known(sr, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);

@@ -886,11 +886,14 @@ static void what_is_remembered_can_be_forgotten(void **state)
 	lists(sr, "/old", "file");
 	assert_int_equal(rd_sysroot_exists(sr, "/old/new"), 0);
 	scratch_file(*state, "/old/new", "new");
+	scratch_file(*state, "/old/file", "changed");
 	/* One picture of the host, as it was. */
 	lists(sr, "/old", "file");
+	reads(sr, "/old/file", "old");
 	assert_int_equal(rd_sysroot_exists(sr, "/old/new"), 0);
 	rd_sysroot_remember(sr, false);
 	lists(sr, "/old", "file new");
+	reads(sr, "/old/file", "changed");
 	reads(sr, "/old/new", "new");
 	rd_sysroot_free(sr);
 }

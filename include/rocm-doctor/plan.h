@@ -67,6 +67,12 @@ struct rd_plan {
 	/* Findings that have no fix at all, and those whose cause could not be judged. */
 	const struct rd_finding **unfixed;
 	size_t unfixed_n;
+	/* Findings that were selected and are not mended. */
+	struct rd_plan_left {
+		const struct rd_finding *finding;
+		char *why;
+	} * left;
+	size_t left_n;
 	/* The first step that can only be taken after a reboot (or login) for the earlier ones; n: none. */
 	size_t reboot_at;
 	bool needs_root, needs_reboot, needs_login, needs_network, is_irreversible;
@@ -104,6 +110,7 @@ int rd_plan_from_json(const struct cJSON *json, struct rd_plan **ret, struct rd_
 struct rd_plan_view {
 	unsigned columns;
 	bool color, utf8, dry_run;
+	int verbosity;               /* -1: steps alone, 1: also why, whole diffs, and what is left alone */
 	const struct rd_strv *again; /* as in struct rd_text_options */
 };
 

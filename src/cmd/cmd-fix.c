@@ -37,7 +37,7 @@ static const struct {
 static int print_plan(const struct rd_app *app, const struct rd_plan *plan)
 {
 	struct rd_text_options text = rd_app_text_options(app);
-	struct rd_plan_view view = { text.columns, text.color, text.utf8, app->dry_run, text.again };
+	struct rd_plan_view view = { text.columns, text.color, text.utf8, app->dry_run, app->verbosity, text.again };
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(renderers); i++)
 		if (rd_app_wants(app, renderers[i].format))
@@ -301,7 +301,8 @@ static size_t look_again(struct rd_app *app, const struct rd_plan *plan)
 		const char *now = what_became_of(d, ids.v[i]);
 
 		left += !rd_streq(now, "gone");
-		printf("%-9s %s\n", now, ids.v[i]);
+		if (app->verbosity >= 0 || !rd_streq(now, "gone"))
+			printf("%-9s %s\n", now, ids.v[i]);
 	}
 	rd_diagnosis_free(d);
 	return left;

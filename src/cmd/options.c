@@ -230,8 +230,8 @@ const struct rd_option rd_common_options[] = {
 	{ "rules", 0, "DIR", "further rules and tables; repeatable, later wins", add_rules, RD_AGAIN_ANY },
 	{ "format", 0, "FORMAT", "how to print", set_format },
 	{ "color", 0, "WHEN", "auto, always or never", set_color },
-	{ "quiet", 'q', NULL, "say less", set_quiet },
-	{ "verbose", 'v', NULL, "say more: what was unknown, what was clear", set_verbose },
+	{ "quiet", 'q', NULL, "say less: one line a finding or step, nothing where all is well", set_quiet },
+	{ "verbose", 'v', NULL, "say more: what was unknown or clear; of a plan the reasons and whole diffs", set_verbose },
 	{ "help", 'h', NULL, "this text", set_help },
 	{ 0 },
 };

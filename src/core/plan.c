@@ -253,22 +253,44 @@ static bool matches(const struct rd_strv *globs, const char *id)
 	return false;
 }
 
+static bool is_selected(const struct rd_finding *f, const struct rd_plan_options *o)
+{
+	const char *id = f->rule->id;
+
+	return (!o->only || !o->only->n || matches(o->only, id)) && !matches(o->skip, id) &&
+	       (o->until < 0 || (int)f->rule->layer <= o->until);
+}
+
 /*
  * Consequences mend themselves. What is only worth knowing is mended when it is asked for by name, and so is a finding
  * whose cause could not be judged.
  */
 static bool is_wanted(const struct rd_finding *f, const struct rd_plan_options *o)
 {
-	const char *id = f->rule->id;
-	bool named = matches(o->only, id);
+	if (!is_selected(f, o) || f->role == RD_CONSEQUENCE)
+		return false;
+	return matches(o->only, f->rule->id) || (f->severity > RD_INFO && !f->unchecked_causes_n);
+}
 
-	if (o->only && o->only->n && !named)
-		return false;
-	if (matches(o->skip, id) || (o->until >= 0 && (int)f->rule->layer > o->until))
-		return false;
-	if (f->role == RD_CONSEQUENCE)
-		return false;
-	return named || (f->severity > RD_INFO && !f->unchecked_causes_n);
+static void note_left(struct rd_plan *plan, const struct rd_finding *f, const struct rd_plan_options *o)
+{
+	bool of_consequence = f->role == RD_CONSEQUENCE;
+	const char *const *causes = of_consequence ? f->caused_by : f->unchecked_causes;
+	size_t n = of_consequence ? f->caused_by_n : f->unchecked_causes_n;
+	struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	if (!is_selected(f, o))
+		return;
+	if (of_consequence)
+		rd_strbuf_add(&sb, "it goes with ");
+	else
+		rd_strbuf_add(&sb, n ? "its cause may be what could not be judged: " : "it is worth knowing only");
+	for (size_t i = 0; i < n; i++)
+		rd_strbuf_addf(&sb, "%s%s", i ? ", " : "", causes[i]);
+	if (!of_consequence && f->rule->fixes[0])
+		rd_strbuf_add(&sb, n ? " (--only mends it all the same)" : " (--only mends it)");
+	plan->left = rd_xreallocarray(plan->left, plan->left_n + 1, sizeof(*plan->left));
+	plan->left[plan->left_n++] = (struct rd_plan_left){ f, rd_strbuf_detach(&sb) };
 }
 
 /* What to mend for a consequence, where the plan does not do it; causes have no cycles. */
@@ -406,10 +428,12 @@ int rd_plan_build(const struct rd_knowledge *k, const struct rd_diagnosis *d, co
 	/* Whatever cannot be planned is advice. */
 	(void)err;
 	for (const struct rd_finding *f = NULL; (f = rd_diagnosis_next(d, f));)
-		if (is_wanted(f, options))
+		if (is_wanted(f, options)) {
 			add_finding(&b, f);
-		else
+		} else {
+			note_left(plan, f, options);
 			point_to_causes(&b, d, f, options);
+		}
 	put_in_order(plan);
 	lower_all(&b, sr);
 	rd_sysroot_overlay_clear(sr);
@@ -431,6 +455,9 @@ struct rd_plan *rd_plan_free(struct rd_plan *plan)
 		free(plan->advice[i].text);
 		free(plan->advice[i].reason);
 	}
+	for (size_t i = 0; i < plan->left_n; i++)
+		free(plan->left[i].why);
+	free(plan->left);
 	free(plan->steps);
 	free(plan->advice);
 	free(plan->unfixed);

@@ -98,13 +98,13 @@ static void show_diff(const struct screen *s, const struct rd_effect *e)
 	char *rest = diff, *line;
 	size_t n = 0;
 
-	while ((line = rd_str_next_line(&rest)) && n++ < DIFF_LINES) {
+	while ((line = rd_str_next_line(&rest)) && (s->view->verbosity > 0 || n++ < DIFF_LINES)) {
 		fputs("     ", s->out);
 		put(s, diff_color(line), line);
 		putc('\n', s->out);
 	}
 	if (line)
-		fputs("     ... (--format json has all of it)\n", s->out);
+		fputs("     ... (-v shows all of it)\n", s->out);
 }
 
 static void show_command(const struct screen *s, const struct rd_effect *e)
@@ -148,11 +148,26 @@ static void show_effect(const struct screen *s, const struct rd_effect *e)
 	}
 }
 
+static void show_why(const struct screen *s, const struct rd_step *step)
+{
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+	rd_strbuf_addf(&sb, "fix %s, for", step->fix);
+	for (size_t i = 0; i < step->findings_n; i++)
+		rd_strbuf_addf(&sb, "%s %s", i ? "," : "", step->findings[i]);
+	fputs("     # ", s->out);
+	wrap(s, "2", sb.buf, "     #   ");
+}
+
 static void show_step(const struct screen *s, const struct rd_step *step, size_t number)
 {
 	fprintf(s->out, "%2zu  ", number);
 	put(s, "1", rd_step_words(step));
 	fprintf(s->out, "   %s\n", step->action->name);
+	if (s->view->verbosity < 0)
+		return;
+	if (s->view->verbosity > 0)
+		show_why(s, step);
 	for (size_t i = 0; i < step->effects_n; i++)
 		show_effect(s, &step->effects[i]);
 	for (size_t i = 0; i < step->origins_n; i++) {
@@ -218,6 +233,38 @@ static void show_advice(const struct screen *s, const struct rd_plan *plan)
 	}
 }
 
+static void show_left(const struct screen *s, const struct rd_plan *plan)
+{
+	if (plan->left_n)
+		fputs(plan->n || plan->advice_n || plan->unfixed_n ? "\nLeft alone\n" : "Left alone\n", s->out);
+	for (size_t i = 0; i < plan->left_n; i++) {
+		rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
+
+		rd_strbuf_addf(&sb, "%s: %s", plan->left[i].finding->rule->id, plan->left[i].why);
+		fputs("  ", s->out);
+		wrap(s, "2", sb.buf, "    ");
+	}
+}
+
+/* -q: what is done in one line each, and who has something to do by hand. */
+static void show_quietly(const struct screen *s, const struct rd_plan *plan)
+{
+	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
+
+	for (size_t i = 0; i < plan->n; i++)
+		show_step(s, plan->steps[i], i + 1);
+	for (size_t i = 0; i < plan->advice_n; i++)
+		for (size_t j = 0; j < plan->advice[i].findings_n; j++)
+			rd_strv_push_unique(&ids, plan->advice[i].findings[j]);
+	for (size_t i = 0; i < plan->unfixed_n; i++)
+		rd_strv_push_unique(&ids, plan->unfixed[i]->rule->id);
+	for (size_t i = 0; i < ids.n; i++) {
+		fputs(" -  by hand: ", s->out);
+		put(s, "", ids.v[i]);
+		putc('\n', s->out);
+	}
+}
+
 /* What is looked for by scripts is not broken over two lines. */
 static void show_needs(const struct screen *s, const struct rd_plan *plan)
 {
@@ -240,6 +287,10 @@ int rd_render_plan_text(const struct rd_plan *plan, const struct rd_plan_view *v
 {
 	struct screen s = { view, out };
 
+	if (view->verbosity < 0) {
+		show_quietly(&s, plan);
+		return ferror(out) ? -EIO : 0;
+	}
 	if (plan->n)
 		show_heading(&s, plan);
 	for (size_t i = 0; i < plan->n; i++) {
@@ -248,11 +299,13 @@ int rd_render_plan_text(const struct rd_plan *plan, const struct rd_plan_view *v
 		show_step(&s, plan->steps[i], i + 1);
 	}
 	show_advice(&s, plan);
+	if (view->verbosity > 0)
+		show_left(&s, plan);
 	if (plan->n)
 		show_needs(&s, plan);
+	else if (plan->advice_n || plan->unfixed_n)
+		fputs("\nAll of this is for a person to do. Nothing has been changed.\n", out);
 	else
-		fputs(plan->advice_n || plan->unfixed_n ? "\nAll of this is for a person to do. Nothing has been changed.\n"
-		                                        : "Nothing to do.\n",
-		      out);
+		fputs(plan->left_n && view->verbosity > 0 ? "\nNothing to do.\n" : "Nothing to do.\n", out);
 	return ferror(out) ? -EIO : 0;
 }

@@ -261,6 +261,24 @@ static int ask_for_link(struct rd_memo *m, struct rd_place *p)
 	return p->type = r < 0 ? r : RD_WALK_LINK;
 }
 
+/* By who goes on into it: what is opened next needs no look before, unless links are to be expected. */
+static int ask_for_folder(struct rd_memo *m, struct rd_place *p)
+{
+	int dir, fd;
+
+	if (p->type != NOT_ASKED || p->parent->type == -ENOENT || p->parent->has_links)
+		return ask(m, p);
+	dir = folder(m, p->parent);
+	fd = dir < 0 ? dir : open_below(m, dir, p->path + p->name_at);
+	if (fd == -ENOENT)
+		return p->type = -ENOENT;
+	if (fd < 0)
+		return ask(m, p);
+	keep_open(m, p);
+	p->fd = fd;
+	return p->type = RD_WALK_DIR;
+}
+
 int rd_memo_stat(struct rd_memo *m, struct rd_place *place, struct stat *ret)
 {
 	int r = place->st ? 0 : look(m, place);
@@ -450,7 +468,9 @@ static int enter(struct way *w, const char *name, size_t n, size_t hash)
 		if (w->at != before)
 			return 0;
 	}
-	type = last && w->flags & RD_WALK_READLINK ? ask_for_link(w->memo, p) : ask(w->memo, p);
+	type = directory                             ? ask_for_folder(w->memo, p)
+	       : last && w->flags & RD_WALK_READLINK ? ask_for_link(w->memo, p)
+	                                             : ask(w->memo, p);
 	if (type == RD_WALK_LINK && !(last && !directory && (w->flags & RD_WALK_NOFOLLOW))) {
 		w->is_beyond = w->is_beyond || (last && !directory);
 		return follow(w, p);

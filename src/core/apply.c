@@ -190,6 +190,8 @@ static int apply_effect(struct rd_transaction *tx, size_t n, struct rd_error *er
 	if (r < 0) {
 		struct rd_error of_log = RD_ERROR_INIT;
 
+		tx->effects[n].failed = true;
+
 		/* That the log cannot tell of it either is not the error that counts. */
 		if (rd_tx_log(tx, &of_log, "failed %zu %s", n, err && err->message ? err->message : rd_strerror(r)) < 0)
 			rd_error_clear(&of_log);
@@ -509,6 +511,7 @@ struct rolling {
 	struct rd_strbuf left;  /* what went wrong */
 	struct rd_strbuf stays; /* what has no way back */
 	struct rd_strbuf back;  /* what is as it was */
+	struct rd_strbuf again; /* what never worked, does not now, and is to be run when it does */
 };
 
 static void add_to(struct rd_strbuf *list, const char *between, const char *text)
@@ -519,6 +522,34 @@ static void add_to(struct rd_strbuf *list, const char *between, const char *text
 static void note_left(struct rolling *rolling, const struct rd_error *why, int r)
 {
 	add_to(&rolling->left, "; ", why->message ? why->message : rd_strerror(r));
+}
+
+/*
+ * Whether a program that makes files effective may have left something of ours: it worked while they were there, or was cut
+ * short. One that failed, or was not come to, has not.
+ */
+static bool may_have_worked(const struct rd_transaction *tx, char *const *argv)
+{
+	for (size_t i = 0; i < tx->n; i++) {
+		const struct rd_tx_effect *e = &tx->effects[i];
+
+		if (e->effect->kind == RD_EFFECT_REFRESH && same_program(e->effect->argv, argv) &&
+		    (e->ended || (e->progress != RD_NOT_BEGUN && !e->failed)))
+			return true;
+	}
+	return false;
+}
+
+static void note_refresh(const struct rd_transaction *tx, char *const *argv, struct rolling *rolling,
+                         const struct rd_error *why, int r)
+{
+	rd_auto_free char *command = command_line(argv);
+
+	if (may_have_worked(tx, argv))
+		note_left(rolling, why, r);
+	else
+		rd_strbuf_addf(&rolling->again, "%s%s (%s)", rolling->again.len ? "; " : "", command,
+		               why->message ? why->message : rd_strerror(r));
 }
 
 /*
@@ -537,9 +568,19 @@ static void refresh_all(struct rd_transaction *tx, struct rolling *rolling)
 			continue;
 		r = rd_tx_run(tx, i, e->effect->argv, true, &below);
 		if (r < 0)
-			note_left(rolling, &below, r);
+			note_refresh(tx, e->effect->argv, rolling, &below, r);
 		rd_error_clear(&below);
 	}
+}
+
+/* Nothing of ours is left, so rolling back is complete; and yet somebody should know. */
+static void tell_again(const struct rd_transaction *tx, const struct rolling *rolling)
+{
+	rd_auto_free char *words =
+		rd_xasprintf("what was changed is back as it was; to be run once it works: %s", rolling->again.buf);
+
+	if (rolling->again.len && !rolling->left.len && tx->listener && tx->listener->note)
+		tx->listener->note(tx->listener, words);
 }
 
 static void tell_back(const struct rd_transaction *tx, size_t n)
@@ -613,6 +654,8 @@ static int tell_left(const struct rolling *rolling, struct rd_error *err)
 		rd_strbuf_addf(&words, "%s%s cannot be undone", words.len ? "; " : "", rolling->stays.buf);
 	if (rolling->back.len)
 		rd_strbuf_addf(&words, "; put back: %s", rolling->back.buf);
+	if (rolling->again.len)
+		rd_strbuf_addf(&words, "; to be run once it works: %s", rolling->again.buf);
 	return rd_error_set(err, -ENOTRECOVERABLE, "%s", words.buf);
 }
 
@@ -621,17 +664,19 @@ static void rolling_release(struct rolling *rolling)
 	rd_strbuf_release(&rolling->left);
 	rd_strbuf_release(&rolling->stays);
 	rd_strbuf_release(&rolling->back);
+	rd_strbuf_release(&rolling->again);
 }
 
 int rd_tx_roll_back(struct rd_transaction *tx, struct rd_error *err)
 {
-	rd_auto(rolling_release) struct rolling rolling = { RD_STRBUF_INIT, RD_STRBUF_INIT, RD_STRBUF_INIT };
+	rd_auto(rolling_release) struct rolling rolling = { RD_STRBUF_INIT, RD_STRBUF_INIT, RD_STRBUF_INIT, RD_STRBUF_INIT };
 
 	for (size_t i = tx->n; i-- > 0;)
 		if (tx->effects[i].progress != RD_NOT_BEGUN && tx->effects[i].progress != RD_UNDONE)
 			take_back(tx, i, &rolling);
 	refresh_all(tx, &rolling);
 	remove_made(tx, &rolling);
+	tell_again(tx, &rolling);
 	tx->broken = rolling.left.len;
 	tx->partly = !rolling.left.len && rolling.stays.len;
 	tx->undone = !rolling.left.len && !rolling.stays.len;

@@ -21,7 +21,8 @@ struct rd_tx_effect {
 	enum rd_progress progress;
 	/* The first effect on a path keeps what was there before; later ones do not. */
 	bool is_first;
-	bool ended; /* its program came to an end, of which the log tells */
+	bool ended;  /* its program came to an end, of which the log tells */
+	bool failed; /* so did it, and without success */
 	struct rd_image before;
 	struct rd_strv brought; /* by its program, beside what it was told to */
 };

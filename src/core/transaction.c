@@ -796,7 +796,12 @@ static bool take_event(struct rd_transaction *tx, const char *line)
 	/* Whatever comes next in the log, the program had come to its end. */
 	free(tx->running);
 	tx->running = NULL;
-	return rd_str_has_prefix(line, "failed ") || take_progress(tx, line);
+	if (rd_str_has_prefix(line, "failed ")) {
+		if (sscanf(line, "failed %zu ", &n) == 1 && n < tx->n)
+			tx->effects[n].failed = true;
+		return true;
+	}
+	return take_progress(tx, line);
 }
 
 static void forget_events(struct rd_transaction *tx)
@@ -806,7 +811,7 @@ static void forget_events(struct rd_transaction *tx)
 	tx->running = NULL;
 	for (size_t i = 0; i < tx->n; i++) {
 		tx->effects[i].progress = RD_NOT_BEGUN;
-		tx->effects[i].ended = false;
+		tx->effects[i].ended = tx->effects[i].failed = false;
 		rd_strv_clear(&tx->effects[i].brought);
 	}
 }

@@ -77,6 +77,15 @@ struct rd_fact *rd_fact_append(struct rd_fact *at, const char *list, const char 
 void rd_fact_append_str(struct rd_fact *at, const char *list, const char *value, const char *source);
 
 /*
+ * rd_fact_follow - as far as a declared path leads
+ * @ret_left: what is left of the path: nothing or the marks of its end, "[]...." at a list that it goes into, or the first name that
+ *            nobody set below the node
+ *
+ * Returns the last node that there is, @at itself where there is none of it.
+ */
+struct rd_fact *rd_fact_follow(struct rd_fact *at, const char *path, const char **ret_left);
+
+/*
  * rd_fact_get - the node at a path; NULL where nobody set it
  * Indexes may stand in the path: "gpus[0].name".
  */

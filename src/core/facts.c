@@ -28,7 +28,7 @@ struct rd_fact {
 		char *str;
 	};
 	struct rd_fact **children;
-	uint16_t *keys; /* of the children's names: to pass over nearly all of them without a look at them */
+	uint8_t *keys; /* of the children's names: to pass over nearly all of them without a look at them */
 	char *source, *reason;
 	char name[]; /* in its object or map, "" for an item of a list */
 };
@@ -71,9 +71,11 @@ struct rd_fact *rd_fact_free(struct rd_fact *root)
 	return NULL;
 }
 
-static uint16_t key_of(const char *name, size_t len)
+static uint8_t key_of(const char *name, size_t len)
 {
-	return len ? (uint16_t)(len << 10 ^ (unsigned char)name[0] << 5 ^ (unsigned char)name[len - 1]) : 0;
+	return len ? (uint8_t)(len * 31 + (unsigned char)name[0] * 7 + (unsigned char)name[len / 2] * 3 +
+	                       (unsigned char)name[len - 1])
+	           : 0;
 }
 
 static struct rd_fact *add_child(struct rd_fact *at, const char *name, size_t len)
@@ -82,7 +84,7 @@ static struct rd_fact *add_child(struct rd_fact *at, const char *name, size_t le
 
 	if (at->n == at->allocated) {
 		struct rd_fact **children;
-		uint16_t *keys;
+		uint8_t *keys;
 
 		at->allocated = at->allocated ? 2 * at->allocated : 8;
 		children = rd_pool_alloc(at->pool, at->allocated * sizeof(struct rd_fact *));
@@ -101,13 +103,16 @@ static struct rd_fact *add_child(struct rd_fact *at, const char *name, size_t le
 
 static struct rd_fact *find_child(const struct rd_fact *at, const char *name, size_t len)
 {
-	uint16_t key = key_of(name, len);
+	uint8_t key = key_of(name, len), *found = at->keys, *end;
 
-	if (at->kind != RD_OBJECT && at->kind != RD_MAP)
+	if ((at->kind != RD_OBJECT && at->kind != RD_MAP) || !at->n)
 		return NULL;
-	for (size_t i = 0; i < at->n; i++)
-		if (at->keys[i] == key && at->children[i]->name_len == len && memcmp(at->children[i]->name, name, len) == 0)
-			return at->children[i];
+	for (end = found + at->n; (found = memchr(found, key, (size_t)(end - found))); found++) {
+		struct rd_fact *child = at->children[found - at->keys];
+
+		if (child->name_len == len && memcmp(child->name, name, len) == 0)
+			return child;
+	}
 	return NULL;
 }
 
@@ -175,6 +180,21 @@ struct rd_fact *rd_fact_get_mutable(struct rd_fact *at, const char *path)
 	return at ? walk(at, path) : NULL;
 }
 
+struct rd_fact *rd_fact_follow(struct rd_fact *at, const char *path, const char **ret_left)
+{
+	while (*path && *path != '[' && *path != '{') {
+		size_t len = name_length(path, true);
+		struct rd_fact *child = find_child(at, path, len);
+
+		if (!child)
+			break;
+		at = child;
+		path += len + (path[len] == '.');
+	}
+	*ret_left = path;
+	return at;
+}
+
 const struct rd_fact *rd_fact_child(const struct rd_fact *f, const char *name)
 {
 	return f ? find_child(f, name, strlen(name)) : NULL;
@@ -211,17 +231,10 @@ static struct rd_fact *make(struct rd_fact *at, const char *path)
 static char *utf8_copy(struct rd_pool *pool, const char *s)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
-	size_t good = 0;
+	size_t len = strlen(s);
 
-	while (s[good]) {
-		size_t n = (unsigned char)s[good] < 0x80 ? 1 : rd_utf8_length(s + good);
-
-		if (!n)
-			break;
-		good += n;
-	}
-	if (!s[good])
-		return rd_pool_strndup(pool, s, good);
+	if (rd_utf8_is_ascii(s, len))
+		return rd_pool_strndup(pool, s, len);
 	while (*s) {
 		size_t n = rd_utf8_length(s);
 

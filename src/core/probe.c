@@ -19,9 +19,6 @@ struct outcome {
 	const struct rd_fact *lacking;
 };
 
-/* Room for the longest path that a probe declares. */
-#define DECLARED_MAX 256
-
 static void settle_leaf(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, const struct outcome *outcome)
 {
 	if (outcome->r < 0)
@@ -36,56 +33,20 @@ static void settle_leaf(struct rd_fact *at, const char *path, const struct rd_fa
 		rd_fact_set_absent(at, path, decl->source);
 }
 
-/* True where something above the path has been given up as a whole, so that nothing is set below it. */
-static bool above_is_given_up(const struct rd_fact *at, char *path)
-{
-	for (char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.')) {
-		const struct rd_fact *f;
-
-		*dot = '\0';
-		f = rd_fact_get(at, path);
-		*dot = '.';
-		if (!f)
-			return false;
-		if (rd_fact_state(f) != RD_FACT_KNOWN)
-			return true;
-	}
-	return false;
-}
-
-/* Where a declared path goes into the items of a list, "[].", or leads to its end. */
-static size_t head_length(const char *path, const char **ret_rest)
-{
-	size_t n = 0;
-
-	while (path[n] && path[n] != '[' && path[n] != '{')
-		n++;
-	*ret_rest = path[n] == '[' && path[n + 1] == ']' && path[n + 2] == '.' ? path + n + 3 : NULL;
-	return n;
-}
-
 /* Set what a declaration promises and the probe left out, in every item of the lists on the way. */
 static void settle(struct rd_fact *at, const char *path, const struct rd_fact_decl *decl, const struct outcome *outcome)
 {
-	struct rd_fact *list;
-	const char *rest;
-	size_t n = head_length(path, &rest);
-	char head[DECLARED_MAX];
+	const char *left;
+	struct rd_fact *f = rd_fact_follow(at, path, &left);
 
-	if (n >= sizeof(head))
-		return;
-	memcpy(head, path, n);
-	head[n] = '\0';
-	if (!rest) {
-		if (!rd_fact_get(at, head) && !above_is_given_up(at, head))
-			settle_leaf(at, head, decl, outcome);
+	if (rd_str_has_prefix(left, "[].")) {
+		for (size_t i = 0; i < rd_fact_count(f) && rd_fact_kind(f) == RD_LIST; i++)
+			settle(rd_fact_at_mutable(f, i), left + 3, decl, outcome);
 		return;
 	}
-	list = rd_fact_get_mutable(at, head);
-	if (rd_fact_kind(list) != RD_LIST)
-		return;
-	for (size_t i = 0; i < rd_fact_count(list); i++)
-		settle(rd_fact_at_mutable(list, i), rest, decl, outcome);
+	/* Nothing is set in a list that is not there, nor below what has been given up as a whole. */
+	if (*left && *left != '[' && *left != '{' && rd_fact_state(f) == RD_FACT_KNOWN && !strstr(left, "[]."))
+		settle_leaf(at, path, decl, outcome);
 }
 
 uint64_t rd_now_ms(void)

@@ -1,4 +1,5 @@
 #include <stdint.h>
+#include <string.h>
 
 #include "util/utf8.h"
 
@@ -33,6 +34,21 @@ static size_t decode(const char *text, uint32_t *ret)
 	if ((n == 3 && *ret < 0x800) || (n == 4 && (*ret < 0x10000 || *ret > 0x10ffff)) || (*ret >= 0xd800 && *ret <= 0xdfff))
 		return 0;
 	return n;
+}
+
+bool rd_utf8_is_ascii(const char *s, size_t n)
+{
+	uint64_t word;
+
+	for (; n >= sizeof(word); s += sizeof(word), n -= sizeof(word)) {
+		memcpy(&word, s, sizeof(word));
+		if (word & UINT64_C(0x8080808080808080))
+			return false;
+	}
+	for (; n; s++, n--)
+		if ((unsigned char)*s >= 0x80)
+			return false;
+	return true;
 }
 
 size_t rd_utf8_length(const char *s)

@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether the @n bytes are ASCII, as nearly all texts of a host are. */
+bool rd_utf8_is_ascii(const char *s, size_t n);
+
 /* Bytes of the well-formed character at @s (1 to 4), 0 for NUL and for what is not UTF-8 (overlong and surrogates included). */
 size_t rd_utf8_length(const char *s);
 

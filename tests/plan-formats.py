@@ -29,7 +29,7 @@ def plant(root):
     (root / "sys/module/drm").mkdir(parents=True)
 
 
-def picture(root, modes=True):
+def picture(root):
     """Every name below the root: what it is and holds."""
     found = {}
     for folder, folders, files in os.walk(os.fsencode(root)):
@@ -42,7 +42,7 @@ def picture(root, modes=True):
                 found[key] = ("folder",)
             else:
                 data = Path(os.fsdecode(path)).read_bytes()
-                found[key] = ("file", os.stat(path).st_mode & 0o7777 if modes else 0, data)
+                found[key] = ("file", os.stat(path).st_mode & 0o7777, data)
     return found
 
 
@@ -140,8 +140,7 @@ def wanted(helper, root):
 
 def differences(name, root, wanted_root):
     """How a tree differs from the one wanted, in what the format can say."""
-    modes = name != "cloud-init"
-    got, want = picture(root, modes), picture(wanted_root, modes)
+    got, want = picture(root), picture(wanted_root)
     if name == "dockerfile":
         # A value of sysfs belongs to the host and not to an image.
         del got[b"etc/value"], want[b"etc/value"]

@@ -25,7 +25,7 @@ struct rd_effect {
 	enum rd_effect_kind kind;
 	char *path;           /* of WRITE, VALUE and LINK */
 	char *before, *after; /* content or target; NULL: not there */
-	unsigned mode;        /* of a file that is made */
+	unsigned mode;        /* of a file: the one it has, or is made with */
 	char **argv, **undo;  /* of RUN and REFRESH; NULL-terminated; undo NULL: irreversible */
 	char *as_owner_of;    /* path whose owner runs it; NULL: whoever applies */
 };

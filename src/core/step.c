@@ -225,9 +225,13 @@ static char *present(struct rd_step *step, const char *path)
 
 void rd_step_write(struct rd_step *step, const char *path, const char *after, unsigned mode)
 {
-	char *at = place(step, path);
+	char *at = place(step, path), *before = present(step, at);
+	struct rd_stat st;
 
-	add_file_effect(step, RD_EFFECT_WRITE, at, present(step, at), after, mode);
+	/* Applying keeps the mode that is there; a form of the plan that writes the file anew has to name it. */
+	if (before && rd_sysroot_stat(step->sysroot, &st, at) == 0)
+		mode = st.mode;
+	add_file_effect(step, RD_EFFECT_WRITE, at, before, after, mode);
 }
 
 /* The folders of sysfs are reached by the kernel's own links. */

@@ -76,10 +76,31 @@ struct rd_memo *rd_memo_new(int fd)
 	return m;
 }
 
+static void close_row(int first, size_t n)
+{
+#ifdef SYS_close_range
+	if (n > 1 && syscall(SYS_close_range, first, first + (int)n - 1, 0) == 0)
+		return;
+#endif
+	while (n)
+		close(first + (int)--n);
+}
+
+/* Most have numbers that follow each other. */
+static void close_folders(struct rd_memo *m)
+{
+	for (size_t i = 0, n; i < m->open_n; i += n) {
+		int first = m->open[i]->fd;
+
+		for (n = 1; i + n < m->open_n && m->open[i + n]->fd == first + (int)n;)
+			n++;
+		close_row(first, n);
+	}
+}
+
 static void forget(struct rd_memo *m)
 {
-	for (size_t i = 0; i < m->open_n; i++)
-		close(m->open[i]->fd);
+	close_folders(m);
 	for (struct rd_listing *l = m->listings; l; l = l->next)
 		rd_strv_clear(&l->names);
 	m->listings = NULL;

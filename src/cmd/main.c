@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,6 +333,10 @@ int main(int argc, char *argv[])
 	struct rd_app app = { .until = -1 };
 	int status;
 
+#ifdef M_TRIM_THRESHOLD
+	/* What one probe gives back the next one wants. */
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	app.begin_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 	status = dispatch(&app, argc, argv);

@@ -23,6 +23,7 @@
 
 #define TREE "/var/lib/dkms"
 #define LIST "kernel.dkms"
+#define STALE "kernel.dkms_stale"
 
 /* What comes out of a make.log. */
 struct build_log {
@@ -83,6 +84,7 @@ static void parse_log(char *text, struct build_log *ret)
 
 /* A module of DKMS as the folders below TREE show it. */
 struct tree {
+	int stale_error;
 	struct rd_probe_ctx *ctx;
 	const char *name;     /* NAME */
 	const char *version;  /* VERSION */
@@ -178,6 +180,21 @@ static void take_kernels(struct tree *t, const struct rd_strv *names)
 	}
 }
 
+/* A folder without the module's source makes dkms give up, for each kernel: "Could not locate dkms.conf file". */
+static void take_stale(struct tree *t, const char *folder)
+{
+	int r = rd_sysroot_existsf(t->ctx->sysroot, "%s/source/dkms.conf", folder);
+	struct rd_fact *item;
+
+	if (r < 0 && r != -ENOENT)
+		t->stale_error = r;
+	if (r != 0 || !rd_streq(t->name, "amdgpu"))
+		return;
+	item = rd_fact_append(t->ctx->facts, STALE, folder);
+	rd_fact_set_str(item, "folder", folder, folder);
+	rd_fact_set_str(item, "version", t->version, folder);
+}
+
 static void take_version(struct tree *t)
 {
 	rd_auto_free char *folder = rd_xasprintf(TREE "/%s/%s", t->name, t->version);
@@ -190,6 +207,7 @@ static void take_version(struct tree *t)
 		t->error = r;
 	if (r < 0)
 		return;
+	take_stale(t, folder);
 	take_kernels(t, &names);
 	take_failure(t);
 	if (t->entries == 0 && rd_strv_has(&names, "source"))
@@ -223,13 +241,19 @@ static int take_module(struct rd_probe_ctx *ctx, const char *name, const char *r
 			take_version(&t);
 	}
 	rd_strv_clear(&t.links);
+	if (t.stale_error)
+		rd_fact_set_unknown(ctx->facts, STALE, t.stale_error, folder);
 	return r < 0 ? r : t.error;
 }
 
 static void set_all_unknown(struct rd_fact *facts, int r)
 {
-	static const char *const paths[] = { LIST, "kernel.amdgpu.dkms.version", "kernel.amdgpu.dkms.state",
-		                             "kernel.amdgpu.dkms.log", "kernel.amdgpu.dkms.error" };
+	static const char *const paths[] = { LIST,
+		                             STALE,
+		                             "kernel.amdgpu.dkms.version",
+		                             "kernel.amdgpu.dkms.state",
+		                             "kernel.amdgpu.dkms.log",
+		                             "kernel.amdgpu.dkms.error" };
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(paths); i++) {
 		if (r == 0)
@@ -323,6 +347,7 @@ static int run(struct rd_probe_ctx *ctx)
 	if (kernel_release(ctx, &release) < 0)
 		release = rd_xstrdup("");
 	rd_fact_set_list(ctx->facts, LIST, TREE);
+	rd_fact_set_list(ctx->facts, STALE, TREE);
 	r = rd_sysroot_list(ctx->sysroot, &modules, TREE);
 	tree = r != -ENOENT;
 	if (!tree)
@@ -356,6 +381,10 @@ const struct rd_probe rd_probe_kernel_dkms = {
 	                  TREE "/NAME/VERSION/build/make.log" },
 			{ LIST "[].error", RD_STR, "the line of the log that says what went wrong",
 	                  TREE "/NAME/VERSION/build/make.log" },
+			{ STALE "[]", RD_LIST, "folders of amdgpu in DKMS whose source is gone",
+	                  TREE "/amdgpu/VERSION/source" },
+			{ STALE "[].folder", RD_STR, "the folder", TREE "/amdgpu" },
+			{ STALE "[].version", RD_STR, "version of the module", TREE "/amdgpu" },
 			{ "kernel.amdgpu.dkms.version", RD_STR,
 	                  "version of amdgpu in DKMS, of several the one that came farthest", TREE "/amdgpu", RD_VERSION_DPKG },
 			{ "kernel.amdgpu.dkms.state", RD_STR,

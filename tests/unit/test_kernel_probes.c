@@ -530,6 +530,20 @@ static void without_a_copy_of_the_configuration_nothing_is_known(void **state)
 
 #define DKMS "var/lib/dkms/amdgpu/"
 
+static void dkms_folders_without_their_source_are_named(void **state)
+{
+	struct host *host = *state;
+
+	scratch_file(host->dir, DKMS "6.7.0-1787201.22.04/build/.keep", "");
+	scratch_link(host->dir, DKMS "6.7.0-1787201.22.04/source", "/usr/src/amdgpu-6.7.0-1787201.22.04");
+	scratch_link(host->dir, DKMS "6.8.5-2009582.22.04/source", "/usr/src/amdgpu-6.8.5-2009582.22.04");
+	scratch_file(host->dir, "usr/src/amdgpu-6.8.5-2009582.22.04/dkms.conf", "PACKAGE_NAME=amdgpu\n");
+	assert_int_equal(run(host, &rd_probe_kernel_dkms), 0);
+	assert_int_equal(count(host, "kernel.dkms_stale"), 1);
+	assert_string_equal(text(host, "kernel.dkms_stale[0].folder"), "/" DKMS "6.7.0-1787201.22.04");
+	assert_string_equal(text(host, "kernel.dkms_stale[0].version"), "6.7.0-1787201.22.04");
+}
+
 static void dkms_tells_installed_from_built(void **state)
 {
 	struct host *host = *state;
@@ -1003,6 +1017,7 @@ int main(void)
 		TEST(without_kfd_the_counts_are_none),
 		TEST(config_is_read_by_its_lines),
 		TEST(without_a_copy_of_the_configuration_nothing_is_known),
+		TEST(dkms_folders_without_their_source_are_named),
 		TEST(dkms_tells_installed_from_built),
 		TEST(a_failed_build_is_known_by_its_log),
 		TEST(a_build_for_another_kernel_is_only_added_for_this_one),

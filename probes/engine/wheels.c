@@ -118,9 +118,11 @@ static const char *linked_build(struct rd_sysroot *sr, const char *path)
 {
 	static const struct {
 		const char *library, *build;
-	} known[] = {
-		{ "libcudart.", "cuda" }, { "libc10_cuda.", "cuda" }, { "libamdhip64.", "rocm" }, { "libc10_hip.", "rocm" }
-	};
+	} known[] = { { "libcudart.", "cuda" },
+		      { "libc10_cuda.", "cuda" },
+		      { "libtorch_cuda.", "cuda" },
+		      { "libamdhip64.", "rocm" },
+		      { "libc10_hip.", "rocm" } };
 	rd_auto(rd_cleanup_elf) struct rd_elf *elf = NULL;
 	const char *build = "";
 	struct rd_file *file;
@@ -290,6 +292,32 @@ static void look_at_llama_cpp(struct engine *e)
 		          dir);
 }
 
+/* Modules of extensions whose wheels carry no tag in their version, below the folder of packages. */
+static const struct {
+	const char *package, *modules;
+} extensions[] = {
+	{ "sgl-kernel", "sgl_kernel/*common_ops*.so" }, { "sgl-kernel", "sgl_kernel/sm*/common_ops*.so" },
+	{ "autoawq-kernels", "awq_ext*.so" },           { "auto-gptq", "autogptq_cuda_64*.so" },
+	{ "exllamav2", "exllamav2_ext*.so" },           { "causal-conv1d", "causal_conv1d_cuda*.so" },
+	{ "mamba-ssm", "selective_scan_cuda*.so" },
+};
+
+static void look_at_extension(struct engine *e)
+{
+	const char *build = rd_wheel_build(e->version), *package = rd_fact_get_str(e->item, "package");
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(extensions) && !*build; i++) {
+		rd_auto_free char *pattern = rd_xasprintf("%s/%s", e->site, extensions[i].modules);
+		rd_auto_strv struct rd_strv found = RD_STRV_INIT;
+
+		if (!rd_streq(extensions[i].package, package) || rd_sysroot_glob(e->ctx->sysroot, &found, pattern) < 0)
+			continue;
+		if (found.n)
+			build = linked_build(e->ctx->sysroot, found.v[0]);
+	}
+	set_build(e, build, e->source);
+}
+
 static const struct {
 	const char *package, *engine;
 	void (*look)(struct engine *e);
@@ -307,6 +335,12 @@ static const struct {
 	{ "xformers", "xformers", look_at_xformers, true },
 	{ "torchcodec", "torchcodec", look_at_tag },
 	{ "llama-cpp-python", "llama_cpp", look_at_llama_cpp, true },
+	{ "sgl-kernel", "extension", look_at_extension },
+	{ "autoawq-kernels", "extension", look_at_extension },
+	{ "auto-gptq", "extension", look_at_extension },
+	{ "exllamav2", "extension", look_at_extension },
+	{ "causal-conv1d", "extension", look_at_extension },
+	{ "mamba-ssm", "extension", look_at_extension },
 };
 
 static void look_at(struct rd_probe_ctx *ctx, const struct rd_fact *env, size_t kind)
@@ -329,10 +363,10 @@ static void look_at(struct rd_probe_ctx *ctx, const struct rd_fact *env, size_t 
 	rd_fact_set_str(e.item, "version", e.version, e.source);
 	if (kinds[kind].device_code)
 		rd_fact_set_unknown_why(e.item, "gfx_targets", "not analysed yet", e.source);
+	if (rd_streq(kinds[kind].engine, "triton") || rd_streq(kinds[kind].engine, "extension"))
+		rd_fact_set_str(e.item, "package", kinds[kind].package, e.source);
 	if (kinds[kind].look)
 		kinds[kind].look(&e);
-	if (rd_streq(kinds[kind].engine, "triton"))
-		rd_fact_set_str(e.item, "package", kinds[kind].package, e.source);
 }
 
 static int run(struct rd_probe_ctx *ctx)
@@ -383,6 +417,8 @@ static const struct rd_fact_decl facts[] = {
 	{ "engines.ray[].masks_off", RD_BOOL, "the session tells it not to set visible devices", "RAY_EXPERIMENTAL_NOSET_*" },
 	ENGINE("xformers", "xFormers"),
 	ENGINE("torchcodec", "TorchCodec"),
+	ENGINE("extension", "extensions of PyTorch whose wheels carry no tag"),
+	{ "engines.extension[].package", RD_STR, "package that it is", "*.dist-info" },
 	ENGINE("llama_cpp", "llama.cpp"),
 	{ "engines.llama_cpp[].folder", RD_STR, "folder of its programs or libraries", "llama-server, llama_cpp/lib" },
 	{ NULL },

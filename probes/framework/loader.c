@@ -169,6 +169,50 @@ static void set_runtimes(struct import *im)
 		rd_fact_append_str(im->item, "torch.hip_runtimes", path_of(im, hip), path_of(im, hip));
 }
 
+/* Whether ld.so.conf names the folder of librocdxg. */
+static bool in_conf(const struct import *im)
+{
+	const struct rd_fact *conf = rd_fact_get(im->ctx->facts, "runtime.loader.conf");
+	const char *folder = rd_fact_get_str(im->ctx->facts, "host.wsl_rocdxg_folder");
+	rd_auto_free char *real = NULL;
+
+	if (!*folder || rd_sysroot_realpath(im->ctx->sysroot, &real, folder) < 0)
+		return false;
+	for (size_t i = 0; i < rd_fact_count(conf); i++) {
+		rd_auto_free char *one = NULL;
+
+		if (rd_sysroot_realpath(im->ctx->sysroot, &one, rd_fact_get_str(rd_fact_at(conf, i), "path")) >= 0 &&
+		    rd_streq(one, real))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * In WSL the HSA runtime opens librocdxg itself, by its bare name: what counts is its own path and the loader's. Releases ask
+ * with and without the number.
+ */
+static void set_rocdxg(struct import *im)
+{
+	static const char *const names[] = { "librocdxg.so", "librocdxg.so.1" };
+	size_t hsa = rd_loader_find(im->loader, "libhsa-runtime64");
+	bool found = in_conf(im);
+	int unknown = 0;
+
+	if (!rd_streq(rd_fact_get_str(im->ctx->facts, "host.wsl_runtime"), "rocdxg") || hsa == RD_LOADER_NONE)
+		return;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(names); i++) {
+		const struct rd_load_need *need = rd_loader_need(im->loader, rd_loader_dlopen(im->loader, hsa, names[i], true));
+
+		found |= need->object != RD_LOADER_NONE;
+		unknown = unknown ? unknown : need->unknown;
+	}
+	if (unknown && !found)
+		rd_fact_set_unknown(im->item, "torch.rocdxg_missing", unknown, path_of(im, hsa));
+	else
+		rd_fact_set_bool(im->item, "torch.rocdxg_missing", !found, path_of(im, hsa));
+}
+
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -254,6 +298,14 @@ static void append_once(struct import *im, struct rd_strv *seen, const char *pat
 	rd_fact_append_str(im->item, path, text, source);
 }
 
+/* All of it in one list, for a title. */
+static void set_unloadable(struct import *im, const struct rd_strv *seen)
+{
+	rd_fact_set_list(im->item, "torch.unloadable", im->torch);
+	for (size_t i = 0; i < seen->n; i++)
+		rd_fact_append_str(im->item, "torch.unloadable", seen->v[i], im->torch);
+}
+
 static void set_unresolved(struct import *im)
 {
 	rd_auto_strv struct rd_strv seen = RD_STRV_INIT;
@@ -262,6 +314,7 @@ static void set_unresolved(struct import *im)
 	if (unknown) {
 		rd_fact_set_unknown(im->item, "torch.unresolved", unknown, im->torch);
 		rd_fact_set_unknown(im->item, "torch.damaged", unknown, im->torch);
+		rd_fact_set_unknown(im->item, "torch.unloadable", unknown, im->torch);
 		return;
 	}
 	rd_fact_set_list(im->item, "torch.unresolved", im->torch);
@@ -281,6 +334,7 @@ static void set_unresolved(struct import *im)
 
 		append_once(im, &seen, "torch.unresolved", name, "rocm_sdk/_dist_info.py");
 	}
+	set_unloadable(im, &seen);
 }
 
 static void set_versions(struct import *im)
@@ -391,6 +445,19 @@ static void set_data(struct import *im, enum rd_libdata_kind kind, const char *s
 
 /* ------------------------------------------------------------ */
 
+/* The one library of bitsandbytes that is opened: it goes by PyTorch's HIP. */
+static void open_bitsandbytes(struct import *im, const char *site)
+{
+	rd_auto_free char *path = NULL;
+	unsigned major, minor;
+
+	if (sscanf(rd_fact_get_str(im->item, "torch.rocm"), "%u.%u", &major, &minor) != 2)
+		return;
+	path = rd_xasprintf("%s/bitsandbytes/libbitsandbytes_rocm%u%u.so", site, major, minor);
+	if (rd_sysroot_exists(im->ctx->sysroot, path) > 0)
+		rd_loader_dlopen(im->loader, 0, path, true);
+}
+
 static void open_extensions(struct import *im)
 {
 	rd_auto_free char *site = rd_xstrndup(im->torch, (size_t)(strrchr(im->torch, '/') - im->torch));
@@ -404,6 +471,7 @@ static void open_extensions(struct import *im)
 		for (size_t k = 0; k < found.n; k++)
 			rd_loader_dlopen(im->loader, 0, found.v[k], true);
 	}
+	open_bitsandbytes(im, site);
 }
 
 static void set_all_unknown(struct import *im, const char *why)
@@ -411,6 +479,7 @@ static void set_all_unknown(struct import *im, const char *why)
 	static const char *const paths[] = {
 		"torch.unresolved",
 		"torch.damaged",
+		"torch.unloadable",
 		"torch.missing_versions",
 		"torch.libraries",
 		"torch.replaced_libraries",
@@ -456,6 +525,7 @@ static void look_at(struct import *im)
 	open_extensions(im);
 	set_libraries(im);
 	set_runtimes(im);
+	set_rocdxg(im);
 	set_overridden(im);
 	set_foreign(im);
 	im->loader = rd_loader_free(im->loader);
@@ -509,6 +579,9 @@ const struct rd_probe rd_probe_framework_loader = {
 			{ TORCH "hip_runtime.chosen_by", RD_STR, "rule of the loader that chooses it", SEARCH },
 			{ TORCH "hip_runtime.release", RD_STR, "its ROCm release", "the file's name", RD_VERSION_ROCM },
 			{ TORCH "hip_runtime.runners_up[]", RD_STRS, "files that come later in its search", SEARCH },
+			{ TORCH "unloadable[]", RD_STRS, "libraries that are not found, and files that cannot be loaded",
+	                  SEARCH },
+			{ TORCH "rocdxg_missing", RD_BOOL, "in WSL: its HSA runtime would not find librocdxg.so", SEARCH },
 			{ TORCH "hip_runtimes[]", RD_STRS, "all HIP runtimes in its process, extensions of servers included",
 	                  SEARCH },
 			{ TORCH "foreign_runtime", RD_BOOL,

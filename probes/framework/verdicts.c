@@ -121,6 +121,22 @@ static void set_expected(struct rd_fact *list)
 
 /* ------------------------------------------------------------ PyTorch and what goes with it */
 
+/*
+ * Whether a companion whose metadata pins no PyTorch is that of another minor release: torchaudio has PyTorch's own numbers,
+ * torchvision's minor is 15 ahead. Only up to 2.8; later torchaudio goes by PyTorch's stable interface.
+ */
+static bool of_another_minor(const char *name, const char *version, const char *torch)
+{
+	unsigned major, minor, torch_major, torch_minor;
+
+	if (sscanf(version, "%3u.%3u", &major, &minor) != 2 || sscanf(torch, "%3u.%3u", &torch_major, &torch_minor) != 2 ||
+	    torch_major != 2 || torch_minor > 8)
+		return false;
+	if (rd_streq(name, "torchaudio"))
+		return major == 2 && minor <= 8 && minor != torch_minor;
+	return rd_streq(name, "torchvision") && major == 0 && minor >= 15 && minor <= 23 && minor != torch_minor + 15;
+}
+
 /* Words for one companion that does not fit; false where it fits, or does not say. */
 static bool companion_problem(const struct rd_fact *env, const struct rd_fact *one, struct rd_strbuf *ret)
 {
@@ -135,6 +151,8 @@ static bool companion_problem(const struct rd_fact *env, const struct rd_fact *o
 		rd_strbuf_addf(ret, "%s is built for ROCm %s, torch for ROCm %s", name, rocm, torch_rocm);
 	else if (*requires && *public && !rd_wheel_same_release(requires, public))
 		rd_strbuf_addf(ret, "%s %s wants torch %s, installed is %s", name, version, requires, public);
+	else if (!*requires && of_another_minor(name, version, public))
+		rd_strbuf_addf(ret, "%s %s is of another release than torch %s", name, version, public);
 	else
 		return false;
 	return true;
@@ -349,6 +367,23 @@ static void set_sdk(struct rd_probe_ctx *ctx, struct rd_fact *env)
 
 /* ------------------------------------------------------------ other packages */
 
+/* Whether a package's modules, or its own record of the build, tell of CUDA, where its version does not. */
+static bool is_linked_with_cuda(const struct rd_probe_ctx *ctx, const struct rd_fact *env, const char *package)
+{
+	const char *list = rd_streq(package, "xformers") ? "engines.xformers" : "engines.extension";
+	const struct rd_fact *items = rd_fact_get(ctx->facts, list);
+
+	for (size_t i = 0; i < rd_fact_count(items); i++) {
+		const struct rd_fact *one = rd_fact_at(items, i);
+
+		if (rd_streq(rd_fact_get_str(one, "prefix"), rd_fact_get_str(env, "prefix")) &&
+		    rd_streq(rd_fact_get_str(one, "build"), "cuda") &&
+		    (rd_streq(package, "xformers") || rd_streq(rd_fact_get_str(one, "package"), package)))
+			return true;
+	}
+	return false;
+}
+
 /* Packages with extension modules that are built for one kind of GPU; what is an engine has a rule of its own. */
 static void set_cuda_extensions(struct rd_probe_ctx *ctx, struct rd_fact *env)
 {
@@ -360,20 +395,14 @@ static void set_cuda_extensions(struct rd_probe_ctx *ctx, struct rd_fact *env)
 		"nunchaku",     "sageattention", "deepspeed",         "flashinfer-python",
 	};
 	static const char *const needs[] = { "torch.build", "packages", NULL };
-	const struct rd_fact *xformers = rd_fact_get(ctx->facts, "engines.xformers");
 
 	if (unknown_with(env, "cuda_extensions", env, needs))
 		return;
 	rd_fact_set_list(env, "cuda_extensions", "packages");
 	for (size_t i = 0; i < RD_ARRAY_SIZE(names) && is_rocm(env); i++) {
 		const char *version = package_version(env, names[i]);
-		bool cuda = rd_streq(rd_wheel_build(version), "cuda");
 
-		for (size_t j = 0; !i && j < rd_fact_count(xformers); j++)
-			cuda = cuda ||
-			       (rd_streq(rd_fact_get_str(rd_fact_at(xformers, j), "prefix"), rd_fact_get_str(env, "prefix")) &&
-			        rd_streq(rd_fact_get_str(rd_fact_at(xformers, j), "build"), "cuda"));
-		if (*version && cuda) {
+		if (*version && (rd_streq(rd_wheel_build(version), "cuda") || is_linked_with_cuda(ctx, env, names[i]))) {
 			rd_auto_free char *text = rd_xasprintf("%s %s", names[i], version);
 
 			rd_fact_append_str(env, "cuda_extensions", text, rd_fact_source(wheels_package(env, names[i])));
@@ -540,6 +569,18 @@ static void set_without_wheel(struct rd_probe_ctx *ctx, struct rd_fact *env)
 	}
 }
 
+/*
+ * HIP of ROCm 6.0 to 6.3 reads the name of the file that device code lies in from /proc/self/maps, up to the first space.
+ * Source: clr, rocclr/os/os_posix.cpp, FindFileNameFromAddress.
+ */
+static void set_space_in_path(struct rd_fact *env)
+{
+	const struct rd_fact *path = rd_fact_get(env, "torch.path");
+
+	if (rd_fact_state(path) == RD_FACT_KNOWN && *rd_fact_str(path))
+		rd_fact_set_bool(env, "torch.space_in_path", strpbrk(rd_fact_str(path), " \t") != NULL, rd_fact_source(path));
+}
+
 static int run(struct rd_probe_ctx *ctx)
 {
 	struct rd_fact *list = rd_fact_get_mutable(ctx->facts, "python");
@@ -561,6 +602,7 @@ static int run(struct rd_probe_ctx *ctx)
 		set_cuda_extensions(ctx, env);
 		set_other_frameworks(ctx, env);
 		set_without_wheel(ctx, env);
+		set_space_in_path(env);
 	}
 	return 0;
 }
@@ -592,6 +634,7 @@ static const struct rd_fact_decl facts[] = {
 	  "table wheels, kernel.amdgpu.version" },
 	{ "python[].torch.rocm_missing", RD_BOOL, "it has no ROCm inside, and neither wheels nor the host have one for it",
 	  "torch/lib, packages, runtime.rocm" },
+	{ "python[].torch.space_in_path", RD_BOOL, "its path has a space", "torch.path" },
 	{ "python[].torch.hipblaslt_missing[]", RD_STRS, "gfx of this host that it would ask hipBLASLt for in vain",
 	  "table wheels, torch/lib/hipblaslt/library" },
 	{ NULL },

@@ -224,9 +224,12 @@ static void set_wsl_runtime(struct rd_probe_ctx *ctx)
 	r = rd_sysroot_exists(ctx->sysroot, package);
 	if (!r && !lists_packages(ctx->sysroot))
 		r = -ENODATA;
-	if (found.n)
+	if (found.n) {
+		rd_auto_free char *folder = rd_xstrndup(found.v[0], (size_t)(strrchr(found.v[0], '/') - found.v[0]));
+
 		rd_fact_set_str(ctx->facts, "host.wsl_runtime", "rocdxg", found.v[0]);
-	else if (r == 1)
+		rd_fact_set_str(ctx->facts, "host.wsl_rocdxg_folder", folder, found.v[0]);
+	} else if (r == 1)
 		rd_fact_set_str(ctx->facts, "host.wsl_runtime", "rocr4wsl", package);
 	else if (r < 0)
 		rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, package);
@@ -284,6 +287,7 @@ const struct rd_probe rd_probe_host_virtualization = {
 	                  "/proc/sys/kernel/osrelease" },
 			{ "host.wsl_version", RD_INT, "1 or 2; 0 where it is no WSL", "/proc/sys/kernel/osrelease" },
 			{ "host.dxg", RD_BOOL, "/dev/dxg exists, the GPU device of WSL 2", "/dev/dxg" },
+			{ "host.wsl_rocdxg_folder", RD_STR, "folder of librocdxg", "librocdxg.so*" },
 			{ "host.wsl_runtime", RD_STR,
 	                  "what lets HSA use /dev/dxg: rocr4wsl (AMD's build for WSL) or rocdxg (librocdxg); empty: nothing "
 	                  "found",

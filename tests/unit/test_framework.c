@@ -289,6 +289,48 @@ static void companions_of_another_build_or_release_are_named(void **state)
 	host_free(&h);
 }
 
+static void companions_that_pin_no_torch_go_by_their_number(void **state)
+{
+	static const struct {
+		const char *torch, *audio, *says;
+	} cases[] = {
+		{ "2.7.1+rocm7.0.0", "2.8.0a0+rocm7.0.0", "of another release than torch" },
+		{ "2.8.0+rocm7.0.0", "2.8.0a0+rocm7.0.0", NULL },
+		{ "2.10.0+rocm7.1", "2.8.0+rocm7.1", NULL }, /* not told: later ones keep to a stable interface */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(cases); i++) {
+		struct host h = host_new();
+		char folder[128], text[128];
+
+		venv(&h, "/opt/llm");
+		torch(&h, SITE, cases[i].torch, "'7.0.1-x'", "None");
+		snprintf(folder, sizeof(folder), "torchaudio-%s.dist-info", cases[i].audio);
+		snprintf(text, sizeof(text), "Name: torchaudio\nVersion: %s\nRequires-Dist: torch\n\n", cases[i].audio);
+		package(&h, SITE, folder, text);
+		look(&h);
+		if (cases[i].says)
+			assert_non_null(strstr(str(&h, "python[0].companion_mismatch"), cases[i].says));
+		else
+			assert_string_equal(str(&h, "python[0].companion_mismatch"), "");
+		host_free(&h);
+	}
+}
+
+static void a_space_in_the_path_of_torch_is_seen(void **state)
+{
+	struct host h = host_new();
+
+	(void)state;
+	venv(&h, "/srv/New Volume/venv");
+	torch(&h, "/srv/New Volume/venv/lib/python3.12/site-packages", "2.4.1+rocm6.1", "'6.1.40091-x'", "None");
+	rd_strv_push(&h.pythons, "/srv/New Volume/venv");
+	look(&h);
+	assert_true(rd_fact_get_bool(h.facts, "python[0].torch.space_in_path"));
+	host_free(&h);
+}
+
 static void companions_of_another_minor_rocm_go_together(void **state)
 {
 	struct host h = host_new();
@@ -793,6 +835,8 @@ int main(void)
 		cmocka_unit_test(a_wheel_of_another_python_is_seen),
 		cmocka_unit_test(companions_of_another_build_or_release_are_named),
 		cmocka_unit_test(companions_of_another_minor_rocm_go_together),
+		cmocka_unit_test(companions_that_pin_no_torch_go_by_their_number),
+		cmocka_unit_test(a_space_in_the_path_of_torch_is_seen),
 		cmocka_unit_test(plain_triton_counts_only_beside_a_rocm_one_that_is_required),
 		cmocka_unit_test(the_command_names_a_wheel_for_this_gpu_and_python),
 		cmocka_unit_test(only_the_device_package_is_added_to_amds_pytorch),

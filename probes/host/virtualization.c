@@ -201,6 +201,12 @@ static bool lists_packages(struct rd_sysroot *sr)
 	return false;
 }
 
+static void set_wsl_runtime_unknown(struct rd_probe_ctx *ctx, int r, const char *source)
+{
+	rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, source);
+	rd_fact_set_unknown(ctx->facts, "host.wsl_rocdxg_folder", r, source);
+}
+
 /*
  * What lets HSA reach the GPU through /dev/dxg: AMD's build of the runtime for WSL (a package of its own up to ROCm 7.1), or
  * librocdxg beside the plain one.
@@ -219,7 +225,7 @@ static void set_wsl_runtime(struct rd_probe_ctx *ctx)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(places) && !found.n; i++) {
 		r = rd_sysroot_glob(ctx->sysroot, &found, places[i]);
 		if (r < 0 && r != -ENOENT)
-			rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, places[i]);
+			set_wsl_runtime_unknown(ctx, r, places[i]);
 	}
 	r = rd_sysroot_exists(ctx->sysroot, package);
 	if (!r && !lists_packages(ctx->sysroot))
@@ -232,7 +238,7 @@ static void set_wsl_runtime(struct rd_probe_ctx *ctx)
 	} else if (r == 1)
 		rd_fact_set_str(ctx->facts, "host.wsl_runtime", "rocr4wsl", package);
 	else if (r < 0)
-		rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, package);
+		set_wsl_runtime_unknown(ctx, r, package);
 }
 
 static int run(struct rd_probe_ctx *ctx)
@@ -266,7 +272,7 @@ static int run(struct rd_probe_ctx *ctx)
 	if (version)
 		set_wsl_runtime(ctx);
 	else if (r < 0)
-		rd_fact_set_unknown(ctx->facts, "host.wsl_runtime", r, osrelease);
+		set_wsl_runtime_unknown(ctx, r, osrelease);
 	set_virtualization(ctx, &strings, version == 2);
 	return 0;
 }

@@ -40,13 +40,13 @@ struct rd_knowledge {
 };
 
 /*
- * Parse one rule, into @pool; @where is the JSON pointer for messages. NULL with the reason in @err.
+ * Parse one rule, into @pool; @index is its place in the file, for messages. NULL with the reason in @err.
  * @trusted: its texts were judged when the program was built; they are parsed once they are wanted
  */
-struct rd_rule *rd_rule_parse(struct rd_pool *pool, const struct cJSON *json, const char *origin, const char *where,
+struct rd_rule *rd_rule_parse(struct rd_pool *pool, const struct cJSON *json, const char *origin, size_t index,
                               const struct rd_schema *schema, bool trusted, struct rd_error *err);
 
-/* Parse one fix record. NULL with the reason in @err. */
+/* Parse one fix record; @where is the JSON pointer for messages. NULL with the reason in @err. */
 struct rd_fix *rd_fix_parse(const struct cJSON *json, const char *origin, const char *where, struct rd_error *err);
 struct rd_fix *rd_fix_free(struct rd_fix *fix);
 /* A fix's texts as each rule that names it would see them: paths, types and actions exist. */

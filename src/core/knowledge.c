@@ -173,13 +173,14 @@ static bool is_masked(const struct rd_knowledge_file *file)
 }
 
 /* Twice in one file is a slip by which one of the two would be lost. */
-static int twice(const char *origin, const char *where, const char *id, struct rd_error *err)
+static int twice(const char *origin, const char *kind, size_t index, const char *id, struct rd_error *err)
 {
-	return rd_error_set(err, -EEXIST, "%s: %s/id: '%s' is the id of an earlier record of this file", origin, where, id);
+	return rd_error_set(err, -EEXIST, "%s: /%s/%zu/id: '%s' is the id of an earlier record of this file", origin, kind,
+	                    index, id);
 }
 
 /* The same id again, in a later file, replaces the rule. */
-static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *where, struct rd_error *err)
+static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, size_t index, struct rd_error *err)
 {
 	for (size_t i = 0; i < k->rules_n; i++) {
 		int r = 0;
@@ -187,7 +188,7 @@ static int put_rule(struct rd_knowledge *k, struct rd_rule *rule, const char *wh
 		if (k->rules[i]->layer != rule->layer || !rd_streq(k->rules[i]->id, rule->id))
 			continue;
 		if (rd_streq(k->rules[i]->origin, rule->origin))
-			r = twice(rule->origin, where, rule->id, err);
+			r = twice(rule->origin, "rules", index, rule->id, err);
 		k->rules[i] = rule;
 		return r;
 	}
@@ -218,7 +219,7 @@ static int check_schema(const struct rd_knowledge_file *file, const char *wanted
 	return 0;
 }
 
-static int put_fix(struct rd_knowledge *k, struct rd_fix *fix, const char *where, struct rd_error *err)
+static int put_fix(struct rd_knowledge *k, struct rd_fix *fix, size_t index, struct rd_error *err)
 {
 	for (size_t i = 0; i < k->fixes_n; i++) {
 		int r = 0;
@@ -226,7 +227,7 @@ static int put_fix(struct rd_knowledge *k, struct rd_fix *fix, const char *where
 		if (!rd_streq(k->fixes[i]->id, fix->id))
 			continue;
 		if (rd_streq(k->fixes[i]->origin, fix->origin))
-			r = twice(fix->origin, where, fix->id, err);
+			r = twice(fix->origin, "fixes", index, fix->id, err);
 		rd_fix_free(k->fixes[i]);
 		k->fixes[i] = fix;
 		return r;
@@ -244,7 +245,7 @@ static bool is_switch(const cJSON *json)
 	       cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(json, "enabled"));
 }
 
-static int switch_off(struct rd_knowledge *k, const cJSON *json, const char *origin, const char *where, struct rd_error *err)
+static int switch_off(struct rd_knowledge *k, const cJSON *json, const char *origin, size_t index, struct rd_error *err)
 {
 	const char *id = cJSON_GetObjectItemCaseSensitive(json, "id")->valuestring;
 
@@ -254,23 +255,25 @@ static int switch_off(struct rd_knowledge *k, const cJSON *json, const char *ori
 		k->rules[i]->enabled = false;
 		return 0;
 	}
-	return rd_error_set(err, -ENOENT, "%s: %s: no rule before it is called '%s'", origin, where, id);
+	return rd_error_set(err, -ENOENT, "%s: /rules/%zu: no rule before it is called '%s'", origin, index, id);
 }
 
 static int put_record(struct rd_knowledge *k, const cJSON *json, const char *kind, const struct rd_knowledge_file *file,
-                      const char *where, struct rd_error *err)
+                      size_t index, struct rd_error *err)
 {
+	rd_auto_free char *where = NULL;
 	struct rd_rule *rule;
 	struct rd_fix *fix;
 
 	if (rd_streq(kind, "rules")) {
 		if (!is_trusted(k, file) && is_switch(json))
-			return switch_off(k, json, origin_of(file), where, err);
-		rule = rd_rule_parse(&k->pool, json, origin_of(file), where, k->schema, is_trusted(k, file), err);
-		return rule ? put_rule(k, rule, where, err) : -EINVAL;
+			return switch_off(k, json, origin_of(file), index, err);
+		rule = rd_rule_parse(&k->pool, json, origin_of(file), index, k->schema, is_trusted(k, file), err);
+		return rule ? put_rule(k, rule, index, err) : -EINVAL;
 	}
+	where = rd_xasprintf("/fixes/%zu", index);
 	fix = rd_fix_parse(json, origin_of(file), where, err);
-	return fix ? put_fix(k, fix, where, err) : -EINVAL;
+	return fix ? put_fix(k, fix, index, err) : -EINVAL;
 }
 
 /* A file of rules or of fixes: {"schema": "rocm-doctor/KIND/1", KIND: [...]}. @values: for what is not kept of it */
@@ -295,9 +298,7 @@ static int load_file(struct rd_knowledge *k, struct rd_knowledge_file *file, con
 			return rd_error_set(err, -EINVAL, "%s: /%s: no such key in a file of %s", origin, child->string, kind);
 	}
 	cJSON_ArrayForEach (child, records) {
-		rd_auto_free char *where = rd_xasprintf("/%s/%zu", kind, index++);
-
-		if (put_record(k, child, kind, file, where, err) < 0)
+		if (put_record(k, child, kind, file, index++, err) < 0)
 			return -EINVAL;
 	}
 	/* Records of a trusted file keep their texts there, the others have copies. */
@@ -525,11 +526,27 @@ size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *con
 	return k->fixes_n;
 }
 
+/* Where "KIND/NAME.json" stands beside the name of a file, without the text of it. */
+static int by_kind_and_name(const void *key, const void *b)
+{
+	const char *const *wanted = key, *name = ((const struct rd_knowledge_file *)b)->name;
+	const char *const parts[] = { wanted[0], "/", wanted[1], ".json" };
+
+	for (size_t i = 0; i < RD_ARRAY_SIZE(parts); i++) {
+		size_t n = strlen(parts[i]);
+		int order = strncmp(parts[i], name, n);
+
+		if (order)
+			return order;
+		name += n;
+	}
+	return *name ? -1 : 0;
+}
+
 static const cJSON *get_json(const struct rd_knowledge *k, const char *kind, const char *name)
 {
-	rd_auto_free char *full = rd_xasprintf("%s/%s.json", kind, name);
-	struct rd_knowledge_file key = { .name = full };
-	struct rd_knowledge_file *file = bsearch(&key, k->files, k->files_n, sizeof(*k->files), by_name);
+	const char *const wanted[] = { kind, name };
+	struct rd_knowledge_file *file = bsearch(wanted, k->files, k->files_n, sizeof(*k->files), by_kind_and_name);
 
 	if (!file || is_masked(file))
 		return NULL;

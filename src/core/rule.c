@@ -15,7 +15,8 @@
 
 struct parse {
 	struct rd_rule *rule;
-	const char *origin, *where;
+	const char *origin;
+	size_t index; /* in its file */
 	const struct rd_schema *schema, *item;
 	bool trusted;
 	struct rd_error *err;
@@ -34,7 +35,7 @@ static void *new_array(const struct parse *p, size_t n, size_t size)
 
 static int fail(const struct parse *p, const char *key, const char *what)
 {
-	return rd_error_set(p->err, -EINVAL, "%s: %s/%s: %s", p->origin, p->where, key, what);
+	return rd_error_set(p->err, -EINVAL, "%s: /rules/%zu/%s: %s", p->origin, p->index, key, what);
 }
 
 const char *rd_severity_name(enum rd_severity severity)
@@ -109,9 +110,9 @@ static int parse_summary(struct parse *p, const char *key, const cJSON *json)
 static int fail_below(const struct parse *p, const char *key, size_t index, bool is_array, struct rd_error *below)
 {
 	if (is_array)
-		rd_error_set(p->err, -EINVAL, "%s: %s/%s/%zu: %s", p->origin, p->where, key, index, below->message);
+		rd_error_set(p->err, -EINVAL, "%s: /rules/%zu/%s/%zu: %s", p->origin, p->index, key, index, below->message);
 	else
-		rd_error_set(p->err, -EINVAL, "%s: %s/%s: %s", p->origin, p->where, key, below->message);
+		rd_error_set(p->err, -EINVAL, "%s: /rules/%zu/%s: %s", p->origin, p->index, key, below->message);
 	rd_error_clear(below);
 	return -EINVAL;
 }
@@ -429,11 +430,11 @@ static int parse_keys(struct parse *p, const cJSON *json)
 	return r;
 }
 
-struct rd_rule *rd_rule_parse(struct rd_pool *pool, const cJSON *json, const char *origin, const char *where,
+struct rd_rule *rd_rule_parse(struct rd_pool *pool, const cJSON *json, const char *origin, size_t index,
                               const struct rd_schema *schema, bool trusted, struct rd_error *err)
 {
 	struct rd_rule *rule = rd_pool_alloc(pool, sizeof(*rule));
-	struct parse p = { rule, origin, where, schema, NULL, trusted, err };
+	struct parse p = { rule, origin, index, schema, NULL, trusted, err };
 
 	rule->pool = pool;
 	rule->enabled = true;
@@ -441,7 +442,7 @@ struct rd_rule *rd_rule_parse(struct rd_pool *pool, const cJSON *json, const cha
 	rule->origin = keep(&p, origin);
 	rule->explains = rule->caused_by = rule->fixes = rule->references = new_array(&p, 1, sizeof(char *));
 	if (!cJSON_IsObject(json)) {
-		rd_error_set(err, -EINVAL, "%s: %s: an object is wanted", origin, where);
+		rd_error_set(err, -EINVAL, "%s: /rules/%zu: an object is wanted", origin, index);
 		return NULL;
 	}
 	return parse_keys(&p, json) < 0 ? NULL : rule;

@@ -27,10 +27,21 @@ struct rd_schema {
 
 static const struct rd_schema *find(const struct rd_schema *at, const char *name, size_t len)
 {
-	for (size_t i = 0; i < at->n; i++)
+	/* From the end: declarations stand together, and most often the newest is meant. */
+	for (size_t i = at->n; i-- > 0;)
 		if (at->children[i]->name_len == len && memcmp(at->children[i]->name, name, len) == 0)
 			return at->children[i];
 	return NULL;
+}
+
+/* How far the name reaches with which a path begins. */
+static size_t name_length(const char *path)
+{
+	size_t n = 0;
+
+	while (path[n] && path[n] != '.' && path[n] != '[' && path[n] != '{')
+		n++;
+	return n;
 }
 
 static struct rd_schema *find_or_add(struct rd_schema *at, const char *name, size_t len)
@@ -59,7 +70,7 @@ static struct rd_schema *find_or_add(struct rd_schema *at, const char *name, siz
 /* What the marks behind a name say of it: the last one is of the declared kind, the others are steps. */
 static enum rd_kind step_kind(const char *mark, const struct rd_fact_decl *decl)
 {
-	if (!mark[strcspn(mark, ".")])
+	if (!strchr(mark, '.'))
 		return decl->kind;
 	return *mark == '[' ? RD_LIST : *mark == '{' ? RD_MAP : RD_OBJECT;
 }
@@ -69,7 +80,7 @@ static int declare(struct rd_schema *at, const struct rd_fact_decl *decl, const 
 	const char *path = decl->path;
 
 	while (*path) {
-		size_t len = strcspn(path, ".[{");
+		size_t len = name_length(path);
 		const char *mark = path + len;
 		enum rd_kind kind = step_kind(mark, decl);
 
@@ -171,7 +182,7 @@ const struct rd_schema *rd_schema_lookup(const struct rd_schema *root, const cha
 	const struct rd_schema *at = root;
 
 	while (at && *path) {
-		size_t len = strcspn(path, ".[{");
+		size_t len = name_length(path);
 
 		if (len)
 			at = find(at, path, len);

@@ -90,11 +90,34 @@ size_t rd_str_distance(const char *a, const char *b)
 	return rows[m % 3][n];
 }
 
+static int digit_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
+}
+
+/* Nearly all numbers are digits that fit by far, and no more: none of strtoull's locales and limits is wanted for them. */
+static bool is_plain_number(const char *s, int base, uint64_t *ret)
+{
+	uint64_t value = 0;
+	size_t n = 0;
+
+	if (base == 16 && s[0] == '0' && s[1] == 'x')
+		s += 2;
+	for (; n < 15 && digit_of(s[n]) < base; n++)
+		value = value * (uint64_t)base + (uint64_t)digit_of(s[n]);
+	if (!n || s[n] || (base != 10 && base != 16))
+		return false;
+	*ret = value;
+	return true;
+}
+
 int rd_str_to_u64(const char *s, int base, uint64_t *ret)
 {
 	unsigned long long value;
 	char *end;
 
+	if (is_plain_number(s, base, ret))
+		return 0;
 	while (is_space(*s))
 		s++;
 	/* strtoull takes "-1" and would wrap it. */

@@ -4,7 +4,8 @@ import re
 # One of these has to be in a line before its expression is tried: matching thousands of lines must cost next to nothing.
 NEEDS = {
     "kfd-added": ["added device 1002:"], "kfd-atomics": ["rejects atomics"], "pcie-atomics-off": ["atomic ops"],
-    "kfd-not-supported": ["kfd"], "kfd-not-added": ["NOT added"], "kfd-nodes": ["KFD nodes"], "fw-missing": ["firmware"],
+    "kfd-not-supported": ["not supported in kfd", "missing in supported_devices", "kgd2kfd_probe failed", "kfd not supported"],
+    "kfd-not-added": ["NOT added"], "kfd-nodes": ["KFD nodes"], "fw-missing": ["firmware"],
     "fatal-init": ["Fatal error"], "psp-fw": ["PSP firmware"], "discovery": ["iscovery"], "bar-resize": ["PCI address space"],
     "bar-problem": ["resizing BAR"], "page-fault": ["page fault"], "ring-timeout": ["timeout"],
     "gpu-reset": ["GPU reset", "GPU jobs"], "vram-lost": ["VRAM is lost"], "gpu-lost": ["lost from bus"],

@@ -128,6 +128,13 @@ bool rd_fix_part_is_for(const char *glob, const struct rd_rule *rule);
 /* By id. */
 size_t rd_knowledge_fixes(const struct rd_knowledge *k, const struct rd_fix *const **ret);
 
+/*
+ * rd_knowledge_check_signatures - can the patterns of the log's signatures be compiled, and at a fair price?
+ *
+ * Those built in are judged where the knowledge was loaded strictly. -EINVAL with file, place and reason in @err.
+ */
+int rd_knowledge_check_signatures(const struct rd_knowledge *k, struct rd_error *err) RD_MUST_CHECK;
+
 /* tables/<name>.json, NULL where there is none; parsed at first use. Case-sensitive getters only. */
 const struct cJSON *rd_knowledge_table(const struct rd_knowledge *k, const char *name);
 /* A list of a table; NULL where there is none. */

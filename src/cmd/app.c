@@ -85,7 +85,8 @@ int rd_app_load_knowledge(struct rd_app *app)
 
 	if (status)
 		return status;
-	if ((app->strict ? rd_knowledge_load_strictly : rd_knowledge_load)(&dirs, &app->knowledge, &err) >= 0)
+	if ((app->strict ? rd_knowledge_load_strictly : rd_knowledge_load)(&dirs, &app->knowledge, &err) >= 0 &&
+	    rd_knowledge_check_signatures(app->knowledge, &err) >= 0)
 		return 0;
 	app->faulty_rules = true;
 	rd_app_fail(app, 0, "%s", err.message);

@@ -64,7 +64,7 @@ static int open_output(struct rd_transaction *tx)
 	rd_auto_free char *path = rd_xasprintf("%s/output", tx->path);
 
 	if (tx->output < 0)
-		tx->output = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+		tx->output = rd_tx_open_file(path, O_RDWR | O_CREAT | O_APPEND);
 	return tx->output < 0 ? 0 : tx->output;
 }
 

@@ -52,6 +52,8 @@ int rd_tx_lock(struct rd_transaction *tx, struct rd_error *err) RD_MUST_CHECK;
 
 /* A file of the transaction, new and synced; and back. */
 int rd_tx_write_file(const char *path, const char *content, size_t len, struct rd_error *err) RD_MUST_CHECK;
+/* One that is there or, by @flags, made; -ENXIO for what is no file. Else as open(). */
+int rd_tx_open_file(const char *path, int flags) RD_MUST_CHECK;
 int rd_tx_read_file(const char *path, char **ret, size_t *ret_len, struct rd_error *err) RD_MUST_CHECK;
 
 /* Run a program of effect @n, where the root is the running system; on a tree it is only noted. */

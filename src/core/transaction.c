@@ -167,15 +167,37 @@ int rd_tx_write_file(const char *path, const char *content, size_t len, struct r
 	return r < 0 ? rd_error_set(err, r, "cannot write '%s': %s", path, rd_strerror(r)) : 0;
 }
 
+/* A pipe in a file's place would keep us waiting for ever: for one who opens its other end, or reads from it. */
+int rd_tx_open_file(const char *path, int flags)
+{
+	int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600), r = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		r = -errno;
+	else if (!S_ISREG(st.st_mode))
+		r = S_ISDIR(st.st_mode) ? -EISDIR : -ENXIO;
+	if (r < 0)
+		close(fd);
+	return r < 0 ? r : fd;
+}
+
+static const char *words_of(int r)
+{
+	return r == -ENXIO ? "it is no file" : rd_strerror(r);
+}
+
 int rd_tx_read_file(const char *path, char **ret, size_t *ret_len, struct rd_error *err)
 {
 	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
-	rd_auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	rd_auto_close int fd = rd_tx_open_file(path, O_RDONLY);
 	char buf[65536];
 	ssize_t n;
 
 	if (fd < 0)
-		return rd_error_set(err, -errno, "cannot read '%s': %s", path, rd_strerror(errno));
+		return rd_error_set(err, fd, "cannot read '%s': %s", path, words_of(fd));
 	while ((n = read(fd, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))
 		rd_strbuf_addn(&sb, buf, n < 0 ? 0 : (size_t)n);
 	if (n < 0)
@@ -222,9 +244,9 @@ static int take_lock(struct rd_transaction *tx, struct rd_error *err)
 	rd_auto_free char *path = rd_xasprintf("%s/lock", tx->dir);
 	int r;
 
-	tx->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	tx->lock = rd_tx_open_file(path, O_RDWR | O_CREAT);
 	if (tx->lock < 0)
-		return rd_error_set(err, -errno, "cannot open '%s': %s", path, rd_strerror(errno));
+		return rd_error_set(err, tx->lock, "cannot open '%s': %s", path, words_of(tx->lock));
 	if (flock(tx->lock, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	r = -errno;
@@ -845,8 +867,8 @@ static int open_log(struct rd_transaction *tx, struct rd_error *err)
 {
 	rd_auto_free char *path = rd_xasprintf("%s/log", tx->path);
 
-	tx->log = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-	return tx->log < 0 ? rd_error_set(err, -errno, "cannot open '%s': %s", path, rd_strerror(errno)) : 0;
+	tx->log = rd_tx_open_file(path, O_WRONLY | O_APPEND);
+	return tx->log < 0 ? rd_error_set(err, tx->log, "cannot open '%s': %s", path, words_of(tx->log)) : 0;
 }
 
 static int read_plan(struct rd_transaction *tx, struct rd_error *err)
@@ -931,10 +953,13 @@ static bool looks_interrupted(const char *dir, const char *id)
 	struct rd_transaction *tx = new_transaction(dir, id);
 	rd_auto_free char *path = rd_xasprintf("%s/log", tx->path), *text = NULL;
 	size_t len;
-	bool begun = false;
+	bool begun;
 
-	if (rd_tx_read_file(path, &text, &len, NULL) < 0)
-		len = 0;
+	/* A log that is there and cannot be read may say anything. */
+	if (rd_tx_read_file(path, &text, &len, NULL) < 0) {
+		rd_transaction_close(tx);
+		return true;
+	}
 	for (size_t i = 0; i < len; i++)
 		text[i] = text[i] ? text[i] : '?';
 	begun = len && strstr(text, "begun ") && !strstr(text, "rolled-back") &&

@@ -145,7 +145,7 @@ bool gpu_property(const char *text, const char *key, uint64_t *ret)
 	for (const char *line = text; line && *line; line = strchrnul(line, '\n'), line += *line == '\n') {
 		char *end;
 
-		if (strncmp(line, key, len) != 0 || line[len] != ' ')
+		if (*line != *key || strncmp(line, key, len) != 0 || line[len] != ' ')
 			continue;
 		errno = 0;
 		*ret = strtoull(line + len + 1, &end, 10);

@@ -147,7 +147,7 @@ static void take_field(struct paragraph *p, const char *line, unsigned number)
 	for (size_t i = 0; i < RD_ARRAY_SIZE(fields); i++) {
 		size_t len = strlen(fields[i].name);
 
-		if (strncmp(line, fields[i].name, len) != 0 || *fields[i].value)
+		if (*line != *fields[i].name || strncmp(line, fields[i].name, len) != 0 || *fields[i].value)
 			continue;
 		*fields[i].value = rd_xstrdup(line + len + strspn(line + len, " \t"));
 		if (i == 0)

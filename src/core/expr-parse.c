@@ -488,7 +488,8 @@ static bool accept_op(struct parser *p, enum rd_op *ret)
 	/* The longer ones first. */
 	static const enum rd_op order[] = { RD_OP_EQ, RD_OP_NE, RD_OP_LE, RD_OP_GE, RD_OP_LT, RD_OP_GT };
 
-	for (size_t i = 0; i < RD_ARRAY_SIZE(order); i++) {
+	skip_space(p);
+	for (size_t i = 0; i < RD_ARRAY_SIZE(order) && *p->at && strchr("=!<>", *p->at); i++) {
 		if (accept(p, op_tokens[order[i]])) {
 			*ret = order[i];
 			return true;

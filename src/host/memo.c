@@ -425,13 +425,13 @@ static void note_folder(struct way *w)
 	memcpy(m->last.path, w->path, len);
 }
 
-static bool is_in_last_folder(const struct rd_memo *m, const char *path)
+static bool is_below_last_folder(const struct rd_memo *m, const char *path)
 {
 	size_t len = m->last.len;
 
 	if (!m->last.place || strncmp(path, m->last.path, len) != 0 || path[len] != '/')
 		return false;
-	return path[len + 1] && !strchr(path + len + 1, '/') && path[len + 1] != '.';
+	return path[len + 1] && path[len + 1] != '.';
 }
 
 /* The folders of what is still to resolve, all but the last name, where nothing is known of them: at once, if there is no link. */
@@ -540,7 +540,7 @@ int rd_memo_walk(struct rd_memo *m, const char *path, unsigned flags, struct rd_
 		r = m->root->type < 0 ? m->root->type : 0;
 		w.at = m->root;
 	}
-	if (is_in_last_folder(m, path)) {
+	if (is_below_last_folder(m, path)) {
 		w.at = m->last.place;
 		w.links = m->last.links;
 		w.next = path + m->last.len;

@@ -7,7 +7,7 @@
 #include "util/pool.h"
 #include "util/xalloc.h"
 
-#define BLOCK_MAX ((size_t)256 << 10)
+#define BLOCK_MAX ((size_t)64 << 10)
 /* From here on a block is asked of the kernel with all its pages at once, which is cheaper than one by one. */
 #define MAPPED_MIN ((size_t)64 << 10)
 

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <cjson/cJSON.h>
@@ -9,6 +10,7 @@
 #include "rocm-doctor/diagnosis.h"
 #include "rocm-doctor/expr.h"
 #include "rocm-doctor/knowledge.h"
+#include "rocm-doctor/layer.h"
 #include "rocm-doctor/report.h"
 #include "util/cleanup.h"
 #include "util/str.h"
@@ -175,13 +177,32 @@ static int list(const struct rd_app *app)
 	return RD_EXIT_OK;
 }
 
+/* What somebody meant who named a layer, a finding or a tree without an option. */
+static int refuse_argument(struct rd_app *app, const char *name)
+{
+	enum rd_layer layer;
+	struct stat st;
+	int status;
+
+	if (rd_layer_parse(name, &layer) == 0)
+		return rd_app_fail(app, RD_EXIT_USAGE, "a layer is named by an option: rocm-doctor check --layer %s", name);
+	if (stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+		return rd_app_fail(app, RD_EXIT_USAGE, "a tree is named by an option: rocm-doctor check --root %s", name);
+	status = rd_app_load_knowledge(app);
+	if (status)
+		return status;
+	if (rd_knowledge_rule(app->knowledge, name))
+		return rd_app_fail(app, RD_EXIT_USAGE, "a finding is named by an option: rocm-doctor check --only %s", name);
+	return rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here; --root examines a tree", name);
+}
+
 int cmd_check(struct rd_app *app, int argc, char *argv[])
 {
 	struct requirements req = { .texts = RD_STRV_INIT };
 	int status;
 
 	if (argc > 0)
-		return rd_app_fail(app, RD_EXIT_USAGE, "'%s' is not wanted here; --root examines a tree", argv[0]);
+		return refuse_argument(app, argv[0]);
 	status = rd_app_load_knowledge(app);
 	if (!status)
 		status = rd_app_check_patterns(app, "--only", &app->only);

@@ -11,6 +11,7 @@
 #include "rocm-doctor/knowledge.h"
 #include "rocm-doctor/layer.h"
 #include "rocm-doctor/plan.h"
+#include "rocm-doctor/report.h"
 #include "rocm-doctor/sysroot.h"
 #include "rocm-doctor/transaction.h"
 #include "util/cleanup.h"
@@ -404,12 +405,33 @@ static int confirm_and_apply(struct rd_app *app, struct rd_plan *plan, const cha
 	return apply(app, plan, dir);
 }
 
+/* "Nothing to do" of a host of which a whole layer could not be seen would be a guess. */
+static int check_examined(const struct rd_app *app, const struct rd_diagnosis *d, const struct rd_plan *plan)
+{
+	struct rd_selection selection = { NULL, &app->only, &app->skip };
+	struct rd_report *report;
+	int status = 0;
+
+	if (plan->n || plan->advice_n || plan->unfixed_n)
+		return 0;
+	report = rd_report_new(app->knowledge, app->facts, d, &selection);
+	for (int i = 0; i < RD_LAYER_COUNT && !status && (app->until < 0 || i <= app->until); i++)
+		if (report->layers[i].status == RD_STATUS_UNKNOWN)
+			status = rd_app_fail(app, RD_EXIT_BROKEN,
+			                     "not every layer could be examined (%s): rocm-doctor check -v tells why",
+			                     rd_layer_name((enum rd_layer)i));
+	rd_report_free(report);
+	return status;
+}
+
 static int plan_and_apply(struct rd_app *app, const char *dir)
 {
 	struct rd_diagnosis *d = NULL;
 	struct rd_plan *plan = NULL;
 	int status = make_plan(app, &d, &plan);
 
+	if (!status)
+		status = check_examined(app, d, plan);
 	if (!status && is_script(app)) {
 		status = check_secrets(app, plan);
 		status = status ? status : check_network(app, plan);

@@ -179,16 +179,16 @@ static void show_step(const struct screen *s, const struct rd_step *step, size_t
 static void show_heading(const struct screen *s, const struct rd_plan *plan)
 {
 	rd_auto_strv struct rd_strv ids = RD_STRV_INIT;
+	rd_auto_strbuf struct rd_strbuf sb = RD_STRBUF_INIT;
 
 	for (size_t i = 0; i < plan->n; i++)
 		for (size_t j = 0; j < plan->steps[i]->findings_n; j++)
 			rd_strv_push_unique(&ids, plan->steps[i]->findings[j]);
-	fputs("Plan for ", s->out);
-	for (size_t i = 0; i < ids.n; i++) {
-		fputs(i ? ", " : "", s->out);
-		put(s, "1", ids.v[i]);
-	}
-	fputs("\n\n", s->out);
+	rd_strbuf_add(&sb, "Plan for");
+	for (size_t i = 0; i < ids.n; i++)
+		rd_strbuf_addf(&sb, "%s %s", i ? "," : "", ids.v[i]);
+	wrap(s, "1", sb.buf, "");
+	putc('\n', s->out);
 }
 
 /* The findings that the next lines are for, unless the lines before were for the same. */

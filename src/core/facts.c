@@ -49,7 +49,7 @@ struct rd_fact *rd_facts_new(void)
 	struct rd_pool *pool = rd_xmalloc(sizeof(*pool));
 	struct rd_fact *root;
 
-	*pool = (struct rd_pool)RD_POOL_INIT(4000);
+	*pool = (struct rd_pool)RD_POOL_INIT(65536);
 	root = new_fact(pool, NULL, "", 0);
 	root->kind = RD_OBJECT;
 	return root;

@@ -321,7 +321,7 @@ static int by_fix_id(const void *a, const void *b)
 
 static int load_kind(struct rd_knowledge *k, const char *kind, struct rd_error *err)
 {
-	struct rd_pool values = RD_POOL_INIT((size_t)32 << 10);
+	struct rd_pool values = RD_POOL_INIT(65536);
 	size_t n = strlen(kind);
 	int r = 0;
 
@@ -428,8 +428,8 @@ static int load(const struct rd_strv *dirs, bool strict, struct rd_knowledge **r
 	struct rd_knowledge *k = rd_xcalloc(1, sizeof(*k));
 	int r;
 
-	k->pool = (struct rd_pool)RD_POOL_INIT((size_t)64 << 10);
-	k->tables = (struct rd_pool)RD_POOL_INIT((size_t)64 << 10);
+	k->pool = (struct rd_pool)RD_POOL_INIT(65536);
+	k->tables = (struct rd_pool)RD_POOL_INIT(65536);
 	k->strict = strict;
 	r = read_files(k, dirs, err);
 	if (r >= 0 && !rd_knowledge_is_builtin(k))

@@ -106,7 +106,7 @@ int rd_schema_new(const struct rd_probe *const *probes, size_t n, struct rd_sche
 	struct rd_schema *root;
 	int r = 0;
 
-	*pool = (struct rd_pool)RD_POOL_INIT(16384);
+	*pool = (struct rd_pool)RD_POOL_INIT(65536);
 	root = rd_pool_alloc(pool, sizeof(*root));
 	root->pool = pool;
 	root->name = "";

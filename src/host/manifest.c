@@ -584,7 +584,7 @@ int rd_manifest_parse(const char *text, size_t len, const char *name, struct rd_
 {
 	struct parse p = { .name = name, .err = err };
 	const char *reason, *end = NULL;
-	struct rd_pool pool = RD_POOL_INIT(4096);
+	struct rd_pool pool = RD_POOL_INIT(65536);
 	cJSON *root, *slow = NULL;
 	struct rd_manifest *m;
 	int r;

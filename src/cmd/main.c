@@ -286,15 +286,14 @@ static int check_format(const struct rd_app *app)
 
 static int run(struct rd_app *app, int argc, char *argv[])
 {
-	int status;
+	int status = RD_EXIT_OK;
 
 	if (parse_options(app, argc, argv) < 0 || check_format(app) < 0)
-		return RD_EXIT_USAGE;
-	if (app->help) {
+		status = RD_EXIT_USAGE;
+	else if (app->help)
 		rd_help_show_command(app->command, stdout);
-		return RD_EXIT_OK;
-	}
-	status = app->command->run(app, argc - optind, argv + optind);
+	else
+		status = app->command->run(app, argc - optind, argv + optind);
 	rd_app_release(app);
 	return status;
 }

@@ -122,6 +122,17 @@ static const char *place_of(const struct coverage *c, const struct consumer *con
 	return consumer->place;
 }
 
+/* For people: the place where the file is below it, else the folder of the file. Caller frees. */
+static char *where_is(const char *place, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = strlen(place);
+
+	if (!slash || slash == path || (strncmp(path, place, n) == 0 && (path[n] == '/' || (n && place[n - 1] == '/'))))
+		return rd_xstrdup(place);
+	return rd_xstrndup(path, (size_t)(slash - path));
+}
+
 static bool is_listed(const struct rd_fact *list, const char *place, const char *folder)
 {
 	for (size_t i = 0; i < rd_fact_count(list); i++)
@@ -167,6 +178,7 @@ static void add_math(struct coverage *c, const struct consumer *consumer)
 	const char *folder = rd_fact_str(fact(consumer, consumer->math, "folder"));
 	const struct rd_fact *gfx = fact(consumer, consumer->math, "gfx");
 	const char *place = place_of(c, consumer, *folder ? folder : path);
+	rd_auto_free char *where = where_is(place, *folder ? folder : path);
 	struct rd_fact *item;
 
 	if (!*path || consumer->bundled || is_listed(rd_fact_get(c->ctx->facts, "runtime.math"), place, folder))
@@ -176,6 +188,7 @@ static void add_math(struct coverage *c, const struct consumer *consumer)
 	rd_fact_set_str(item, "path", path, path);
 	rd_fact_set_str(item, "folder", folder, folder);
 	rd_fact_set_str(item, "used_by", consumer->place, path);
+	rd_fact_set_str(item, "where", where, path);
 	copy_list(item, "gfx", gfx);
 	copy_list(item, "missing_gpus", fact(consumer, consumer->math, "missing_gpus"));
 	set_data_summary(item, folder, gfx);
@@ -637,6 +650,8 @@ const struct rd_probe rd_probe_engine_coverage = {
 			{ "runtime.math[].place", RD_STR, "root of ROCm, prefix or folder that it belongs to", MATH },
 			{ "runtime.math[].path", RD_STR, "file that is loaded", MATH },
 			{ "runtime.math[].folder", RD_STR, "folder of its kernels", MATH },
+			{ "runtime.math[].where", RD_STR, "the place, or the folder of the library where that is elsewhere",
+	                  "librocblas.so*" },
 			{ "runtime.math[].used_by", RD_STR, "what would use it", MATH },
 			{ "runtime.math[].gfx[]", RD_STRS, "gfx that it has kernels for", MATH },
 			{ "runtime.math[].data_summary", RD_STR, "the same in a sentence", MATH },

@@ -498,6 +498,21 @@ static void set_jax_needs(struct rd_probe_ctx *ctx, struct rd_fact *env, const c
 	}
 }
 
+/* A library that the host has with another number: PyTorch was built for another release of ROCm. */
+static void set_other_number(struct rd_probe_ctx *ctx, struct rd_fact *env)
+{
+	const struct rd_fact *unresolved = rd_fact_get(env, "torch.unresolved");
+
+	for (size_t i = 0; i < rd_fact_count(unresolved); i++) {
+		const char *soname = rd_fact_str(rd_fact_at(unresolved, i));
+
+		if (!has_another_number(ctx, soname))
+			continue;
+		rd_fact_set_str(env, "torch.other_number", soname, rd_fact_source(rd_fact_at(unresolved, i)));
+		return;
+	}
+}
+
 static void set_other_frameworks(struct rd_probe_ctx *ctx, struct rd_fact *env)
 {
 	static const char *const needs[] = { "packages", NULL }, *const host[] = { "runtime.rocm", NULL };
@@ -603,6 +618,7 @@ static int run(struct rd_probe_ctx *ctx)
 		set_other_frameworks(ctx, env);
 		set_without_wheel(ctx, env);
 		set_space_in_path(env);
+		set_other_number(ctx, env);
 	}
 	return 0;
 }
@@ -634,6 +650,9 @@ static const struct rd_fact_decl facts[] = {
 	  "table wheels, kernel.amdgpu.version" },
 	{ "python[].torch.rocm_missing", RD_BOOL, "it has no ROCm inside, and neither wheels nor the host have one for it",
 	  "torch/lib, packages, runtime.rocm" },
+	{ "python[].torch.other_number", RD_STR,
+	  "library that it does not find and the host has with another number; empty: none",
+	  "torch.unresolved, runtime.libraries" },
 	{ "python[].torch.space_in_path", RD_BOOL, "its path has a space", "torch.path" },
 	{ "python[].torch.hipblaslt_missing[]", RD_STRS, "gfx of this host that it would ask hipBLASLt for in vain",
 	  "table wheels, torch/lib/hipblaslt/library" },

@@ -260,8 +260,10 @@ static void set_outcome(struct rd_probe_ctx *ctx, const struct devices *all, con
 		rd_fact_append_str(ctx->facts, "runtime.visible.devices",
 		                   rd_fact_get_str(rd_fact_at(gpus, left->v[i].gpu), "pci.address"), source);
 	for (size_t i = 0; i < rd_fact_count(gpus); i++) {
-		/* A GPU that KFD does not have is hidden by no variable. */
-		bool visible = has_gpu(left, i) || !has_gpu(all, i);
+		const char *address = rd_fact_get_str(rd_fact_at(gpus, i), "pci.address");
+		/* A GPU that KFD does not have is hidden by no variable, but a container hides what it was not given. */
+		bool given = !*rd_fact_get_str(ctx->facts, "host.container") || can_be_opened(ctx->facts, address);
+		bool visible = has_gpu(left, i) || (!has_gpu(all, i) && given);
 
 		rd_fact_set_bool(rd_fact_at_mutable(gpus, i), "visible", visible, source);
 	}

@@ -48,6 +48,9 @@ int pkg_manager_of(struct rd_sysroot *sr, enum pkg_manager *ret, struct rd_error
 		{ "/etc/yum.repos.d", PKG_DNF },
 	};
 
+	/* dnf is there, and refuses. */
+	if (exists(sr, "/run/ostree-booted"))
+		return rd_error_set(err, -EOPNOTSUPP, "this system is an image, whose packages rpm-ostree changes");
 	for (size_t i = 0; i < RD_ARRAY_SIZE(signs); i++) {
 		if (!exists(sr, signs[i].sign) || (signs[i].manager == PKG_DNF5 && !is_dnf5(sr)))
 			continue;

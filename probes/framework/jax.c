@@ -1,4 +1,4 @@
-/* What JAX's plugin for ROCm and ONNX Runtime's providers would not find: they bring no ROCm and open that of the host. */
+/* What JAX's plugin for ROCm, ONNX Runtime's providers and TensorFlow would not find: they bring no ROCm and open that of the host. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +20,8 @@ static const struct framework {
 	{ "jax-rocm", "jax_plugins/xla_rocm*/xla_rocm_plugin.so", "jax.unresolved" },
 	{ "onnxruntime-rocm", "onnxruntime/capi/libonnxruntime_providers_rocm.so", "onnxruntime.unresolved" },
 	{ "onnxruntime-migraphx", "onnxruntime/capi/libonnxruntime_providers_migraphx.so", "onnxruntime.unresolved" },
+	/* Up to 2.8 it is linked with HIP; later ones open it. */
+	{ "tensorflow-rocm", "tensorflow/python/_pywrap_tensorflow_internal.so", "tensorflow.unresolved" },
 };
 
 static bool has_package(const struct rd_fact *env, const char *prefix)
@@ -165,6 +167,9 @@ const struct rd_probe rd_probe_framework_jax = {
 		(const struct rd_fact_decl[]){
 			{ "python[].jax.unresolved[]", RD_STRS, "libraries that the plugin for ROCm needs and would not find",
 	                  "jax_plugins/xla_rocm*/xla_rocm_plugin.so" },
+			{ "python[].tensorflow.unresolved[]", RD_STRS,
+	                  "libraries that TensorFlow for ROCm needs and would not find",
+	                  "tensorflow/python/_pywrap_tensorflow_internal.so" },
 			{ "python[].onnxruntime.unresolved[]", RD_STRS,
 	                  "libraries that its provider for ROCm needs and would not find",
 	                  "onnxruntime/capi/libonnxruntime_providers_{rocm,migraphx}.so" },

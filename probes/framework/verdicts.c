@@ -483,9 +483,9 @@ static bool has_another_number(const struct rd_probe_ctx *ctx, const char *sonam
 }
 
 /* Within a major release of ROCm some libraries change their numbers too. */
-static void set_jax_needs(struct rd_probe_ctx *ctx, struct rd_fact *env, const char *name, const char *version)
+static void set_needs(struct rd_probe_ctx *ctx, struct rd_fact *env, const char *fact, const char *name, const char *version)
 {
-	const struct rd_fact *unresolved = rd_fact_get(env, "jax.unresolved");
+	const struct rd_fact *unresolved = rd_fact_get(env, fact);
 
 	for (size_t i = 0; i < rd_fact_count(unresolved); i++) {
 		const char *soname = rd_fact_str(rd_fact_at(unresolved, i));
@@ -522,11 +522,13 @@ static void set_other_frameworks(struct rd_probe_ctx *ctx, struct rd_fact *env)
 
 	if (unknown_with(env, "rocm_framework_mismatch", env, needs))
 		return;
+	if (*version)
+		set_needs(ctx, env, "tensorflow.unresolved", name, version);
 	rocm = *version ? tensorflow_rocm(ctx, version, &exact) : jax_rocm(env, &name, &version);
 	if (!rocm || unknown_with(env, "rocm_framework_mismatch", ctx->facts, host))
 		return;
 	if (host_has(ctx, env, rocm, exact)) {
-		set_jax_needs(ctx, env, name, version);
+		set_needs(ctx, env, "jax.unresolved", name, version);
 		return;
 	}
 	text = rd_xasprintf("%s %s is built for ROCm %s", name, version, rocm);

@@ -436,7 +436,8 @@ static int plan_and_apply(struct rd_app *app, const char *dir)
 		status = check_secrets(app, plan);
 		status = status ? status : check_network(app, plan);
 	}
-	if (!status && print_plan(app, plan) < 0)
+	/* Nothing is changed for one who could not read what. */
+	if (!status && (print_plan(app, plan) < 0 || fflush(stdout) != 0))
 		status = rd_app_fail(app, RD_EXIT_BROKEN, "cannot write to standard output");
 	if (!status)
 		status = check_network(app, plan);

@@ -1,10 +1,12 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "app.h"
 #include "rocm-doctor/knowledge.h"
@@ -326,12 +328,24 @@ static int dispatch(struct rd_app *app, int argc, char *argv[])
 	return run(app, argc - 1, argv + 1);
 }
 
+/*
+ * Where a standard stream is closed, the next file that is opened takes its number, and what is printed would go into the journal
+ * of a fix. What holds the place here can be neither read nor written, so that the stream is as good as closed.
+ */
+static void hold_closed_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/", O_PATH);
+}
+
 int main(int argc, char *argv[])
 {
 	struct timespec now;
 	struct rd_app app = { .until = -1 };
 	int status;
 
+	hold_closed_streams();
 #ifdef M_TRIM_THRESHOLD
 	/* What one probe gives back the next one wants. */
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);

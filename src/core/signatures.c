@@ -27,7 +27,8 @@ static const char *behind_bracket(const char *c)
 	c += 1 + (c[1] == '^');
 	c += *c == ']';
 	while (*c && *c != ']') {
-		const char *end = *c == '[' && c[1] && strchr(":.=", c[1]) ? strstr(c + 2, (char[]){ c[1], ']', '\0' }) : NULL;
+		const char close[] = { c[1], ']', '\0' };
+		const char *end = *c == '[' && c[1] && strchr(":.=", c[1]) ? strstr(c + 2, close) : NULL;
 
 		c = end ? end + 2 : c + 1;
 	}

@@ -224,12 +224,16 @@ void rd_sysroot_record(struct rd_sysroot *sr, struct rd_recorder *rec);
  */
 void rd_sysroot_remember(struct rd_sysroot *sr, bool on);
 /*
- * rd_sysroot_kept_elf - an ELF file that was read before, by what rd_sysroot_stat() says of it; NULL where it was not
+ * rd_sysroot_kept_elf - an ELF file that was read before, be it by another path
+ * @st: what rd_sysroot_stat() says of @path
+ *
+ * NULL where it was not read, or may not be by this path.
+ *
  * rd_sysroot_keep_elf - keep one for those that want it later, as long as the sysroot remembers
  *
  * Each of them shares it: it is not changed any more, and its reader is closed.
  */
-struct rd_elf *rd_sysroot_kept_elf(const struct rd_sysroot *sr, const struct rd_stat *st);
+struct rd_elf *rd_sysroot_kept_elf(struct rd_sysroot *sr, const struct rd_stat *st, const char *path);
 void rd_sysroot_keep_elf(struct rd_sysroot *sr, const struct rd_stat *st, struct rd_elf *elf);
 
 /* Bytes that went through this sysroot so far, for the benchmark and -v. */

@@ -97,7 +97,7 @@ static int open_file(struct rd_loader *l, const char *path, struct opened *ret, 
 		return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 	if (st.type == RD_STAT_DIR)
 		return rd_error_set(err, -EINVAL, "cannot read file data: Is a directory");
-	elf = rd_sysroot_kept_elf(l->sr, &st);
+	elf = rd_sysroot_kept_elf(l->sr, &st, path);
 	if (elf && !is_of_machine(l, elf)) {
 		rd_elf_close(elf);
 		return 0;

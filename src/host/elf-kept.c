@@ -2,10 +2,13 @@
 #include <search.h>
 #include <stdlib.h>
 
+#include "judge.h"
 #include "rocm-doctor/elf.h"
 #include "rocm-doctor/sysroot.h"
 #include "sysroot-internal.h"
+#include "util/cleanup.h"
 #include "util/xalloc.h"
+#include "walk.h"
 
 struct kept {
 	uint64_t dev, ino;
@@ -33,11 +36,16 @@ void rd_elfs_forget(struct rd_sysroot *sr)
 	sr->elfs = NULL;
 }
 
-struct rd_elf *rd_sysroot_kept_elf(const struct rd_sysroot *sr, const struct rd_stat *st)
+struct rd_elf *rd_sysroot_kept_elf(struct rd_sysroot *sr, const struct rd_stat *st, const char *path)
 {
 	struct kept key = { st->dev, st->ino, NULL }, **found = tfind(&key, &sr->elfs, by_identity);
+	rd_auto_free char *own = NULL;
+	const char *p;
 
-	return found ? rd_elf_share((*found)->elf) : NULL;
+	/* One of the names of a file may be out of reach. */
+	if (!found || rd_path_normal(path, &own, &p) < 0 || rd_judge_unreadable(sr, p) < 0)
+		return NULL;
+	return rd_elf_share((*found)->elf);
 }
 
 void rd_sysroot_keep_elf(struct rd_sysroot *sr, const struct rd_stat *st, struct rd_elf *elf)

@@ -1,4 +1,5 @@
 #include <cmocka.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "host/acl.h"
+#include "rocm-doctor/elf.h"
 #include "scratch.h"
 #include "util/strbuf.h"
 #include "util/strv.h"
@@ -898,6 +900,42 @@ static void what_is_remembered_can_be_forgotten(void **state)
 	rd_sysroot_free(sr);
 }
 
+/* Of the names of a file that a snapshot has by hard links, one may have been out of reach. */
+static void an_elf_file_is_kept_for_the_names_that_may_be_read(void **state)
+{
+	const Elf64_Ehdr header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		                    .e_type = ET_DYN,
+		                    .e_machine = EM_X86_64,
+		                    .e_version = EV_CURRENT,
+		                    .e_ehsize = sizeof(header) };
+	struct rd_reader reader = rd_reader_of_bytes(&header, sizeof(header));
+	struct rd_elf *elf = NULL, *again;
+	struct rd_sysroot *sr;
+	struct rd_stat st;
+	char *first;
+
+	scratch_bytes(*state, "/usr/lib.so", &header, sizeof(header));
+	scratch_dir(*state, "/root");
+	first = strdup(scratch_path(*state, "/usr/lib.so"));
+	assert_int_equal(link(first, scratch_path(*state, "/root/lib.so")), 0);
+	free(first);
+	scratch_link(*state, "/home", "root");
+	scratch_manifest(*state, "'unreadable': {'/root/lib.so': 'EACCES'}");
+	sr = scratch_open(*state);
+	rd_sysroot_remember(sr, true);
+	assert_int_equal(rd_elf_open(&reader, &elf, NULL), 0);
+	assert_int_equal(rd_sysroot_stat(sr, &st, "/usr/lib.so"), 0);
+	assert_null(rd_sysroot_kept_elf(sr, &st, "/usr/lib.so"));
+	rd_sysroot_keep_elf(sr, &st, elf);
+	again = rd_sysroot_kept_elf(sr, &st, "/usr/lib.so");
+	assert_ptr_equal(again, elf);
+	rd_elf_close(again);
+	assert_null(rd_sysroot_kept_elf(sr, &st, "/root/lib.so"));
+	assert_null(rd_sysroot_kept_elf(sr, &st, "/usr/..//home/lib.so"));
+	rd_elf_close(elf);
+	rd_sysroot_free(sr);
+}
+
 static void what_changes_while_it_is_remembered_leads_nowhere_outside(void **state)
 {
 	char *from, *to;
@@ -1166,6 +1204,7 @@ int main(void)
 		ON_LINKS(what_is_remembered_is_answered_the_same),
 		ON_LINKS(remembering_takes_few_descriptors),
 		ON_TREE(what_is_remembered_can_be_forgotten),
+		ON_TREE(an_elf_file_is_kept_for_the_names_that_may_be_read),
 		ON_TREE(what_changes_while_it_is_remembered_leads_nowhere_outside),
 		ON_TREE(a_folder_that_becomes_a_link_is_found_by_the_kernel),
 		ON_TREE(another_user_is_found_in_the_files_of_the_root),

@@ -376,7 +376,8 @@ struct way {
 	char *pending;    /* owned, once a link was followed */
 	const char *next; /* what is still to resolve */
 	bool no_jump;
-	bool is_beyond; /* the path itself is used up: it ends with a link */
+	bool is_beyond;    /* the path itself is used up: it ends with a link */
+	bool past_missing; /* over what is not there, as RD_WALK_MISSING_OK allows: no other way leads there */
 };
 
 static const char *behind_slashes(const char *path)
@@ -417,7 +418,7 @@ static void note_folder(struct way *w)
 	struct rd_memo *m = w->memo;
 	size_t len = (size_t)(strrchr(w->path, '/') - w->path);
 
-	if (w->at->type != RD_WALK_DIR)
+	if (w->at->type != RD_WALK_DIR || w->past_missing)
 		return;
 	m->last.place = w->at;
 	m->last.len = len;
@@ -501,6 +502,7 @@ static int enter(struct way *w, const char *name, size_t n, size_t hash)
 		return -ENOTDIR;
 	if (type < 0 && !(type == -ENOENT && w->flags & RD_WALK_MISSING_OK))
 		return type;
+	w->past_missing |= type < 0;
 	w->at = p;
 	return p->name_at + n >= RD_WALK_PATH_MAX ? -ENAMETOOLONG : 0;
 }

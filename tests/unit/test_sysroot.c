@@ -965,6 +965,26 @@ static void what_changes_while_it_is_remembered_leads_nowhere_outside(void **sta
 	free(to);
 }
 
+/* Where a path would be if all were there is no way to what is there. */
+static void nothing_is_remembered_of_a_way_through_what_is_missing(void **state)
+{
+	struct rd_sysroot *sr;
+	char *real = NULL;
+
+	scratch_file(*state, "/moved/self/limits", "1");
+	scratch_link(*state, "/proc", "/nonexist/../moved");
+	sr = scratch_open(*state);
+	for (int remembered = 0; remembered < 2; remembered++) {
+		rd_sysroot_remember(sr, remembered);
+		for (int round = 0; round < 2; round++) {
+			read_fails(sr, "/proc/self/limits", -ENOENT);
+			assert_int_equal(rd_sysroot_exists(sr, "/proc/self/limits"), 0);
+			assert_int_equal(rd_sysroot_realpath(sr, &real, "/proc/self/limits"), -ENOENT);
+		}
+	}
+	rd_sysroot_free(sr);
+}
+
 static void a_folder_that_becomes_a_link_is_found_by_the_kernel(void **state)
 {
 	struct rd_sysroot *sr;
@@ -1206,6 +1226,7 @@ int main(void)
 		ON_TREE(what_is_remembered_can_be_forgotten),
 		ON_TREE(an_elf_file_is_kept_for_the_names_that_may_be_read),
 		ON_TREE(what_changes_while_it_is_remembered_leads_nowhere_outside),
+		ON_TREE(nothing_is_remembered_of_a_way_through_what_is_missing),
 		ON_TREE(a_folder_that_becomes_a_link_is_found_by_the_kernel),
 		ON_TREE(another_user_is_found_in_the_files_of_the_root),
 		cmocka_unit_test(acls_of_the_kernel_are_bounded),

@@ -60,6 +60,21 @@ static void set_missing(struct rd_probe_ctx *ctx, struct rd_fact *item)
 		}
 }
 
+/* Whether it leaves out all GPUs that programs would use. */
+static void set_serves_none(struct rd_fact *item, const struct rd_gpu_agent *agents, size_t n)
+{
+	const struct rd_fact *missing = rd_fact_get(item, "rocblas.missing_gpus");
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++)
+		used += !agents[i].hidden && !agents[i].spare;
+	if (rd_fact_state(missing) == RD_FACT_KNOWN)
+		rd_fact_set_bool(item, "serves_none", rd_fact_count(missing) && rd_fact_count(missing) >= used,
+		                 rd_fact_source(missing));
+	else
+		rd_fact_set_unknown_why(item, "serves_none", "its kernels are not known", rd_fact_source(missing));
+}
+
 static int take(struct rd_probe_ctx *ctx, const char *home)
 {
 	rd_auto_free char *pattern = rd_xasprintf("%s/%s", home, vendor), *folder = NULL, *library = NULL;
@@ -78,6 +93,7 @@ static int take(struct rd_probe_ctx *ctx, const char *home)
 	n = rd_agents_list(ctx->facts, ctx->sysroot, &agents);
 	rd_survey_set_data(ctx->sysroot, item, "rocblas.", RD_LIBDATA_ROCBLAS, library, agents, n);
 	set_missing(ctx, item);
+	set_serves_none(item, agents, n);
 	free(agents);
 	return 0;
 }
@@ -99,6 +115,9 @@ static int run(struct rd_probe_ctx *ctx)
 		if (one < 0 && !error)
 			error = one;
 	}
+	/* Another user's, where the session is root's or a service's. */
+	if (!rd_fact_count(rd_fact_get(ctx->facts, LIST)) && !error)
+		error = take(ctx, "/home/*/.lmstudio");
 	return error;
 }
 
@@ -110,6 +129,7 @@ const struct rd_probe rd_probe_engine_lm_studio = {
 		(const struct rd_fact_decl[]){
 			{ LIST "[]", RD_LIST, "LM Studio's runtimes for AMD GPUs", vendor },
 			{ LIST "[].folder", RD_STR, "folder of its ROCm libraries", vendor },
+			{ LIST "[].serves_none", RD_BOOL, "it has kernels for none of the GPUs", "rocblas/library" },
 			{ LIST "[].missing_gfx[]", RD_STRS, "gfx of this host that it has no kernels for", "rocblas/library" },
 			RD_SURVEY_DATA_FACTS(LIST "[].rocblas.", "rocBLAS"),
 			{ 0 },

@@ -15,6 +15,7 @@ struct rd_schema;
 struct rd_knowledge_file {
 	char *name;         /* "rules/kernel.json" */
 	char *origin;       /* a path; NULL: built in */
+	size_t turn;        /* 0: built in; else of which folder of the site: later ones win, whatever their names */
 	const char *text;   /* owned where there is an origin */
 	struct cJSON *json; /* parsed at first use; in the pool of its kind, or */
 	bool is_slow;       /* by cJSON, which has to delete it */
@@ -27,6 +28,7 @@ struct rd_knowledge {
 	bool strict;              /* what was built in is judged as what was not */
 	struct rd_knowledge_file *files;
 	size_t files_n, files_allocated;
+	size_t turns_n;
 	struct rd_rule **rules; /* by layer, then id */
 	size_t rules_n, rules_allocated;
 	struct rd_fix **fixes; /* by id */

@@ -50,7 +50,7 @@ static void forget_text(struct rd_knowledge_file *file)
 }
 
 /* Takes @text unless it was built in, without an origin. The same name again replaces what was there; empty text masks it. */
-static void put_file(struct rd_knowledge *k, const char *name, const char *origin, const char *text)
+static void put_file(struct rd_knowledge *k, size_t turn, const char *name, const char *origin, const char *text)
 {
 	struct rd_knowledge_file *file = find_file(k, name);
 
@@ -62,6 +62,7 @@ static void put_file(struct rd_knowledge *k, const char *name, const char *origi
 		forget_text(file);
 	}
 	file->origin = origin ? rd_xstrdup(origin) : NULL;
+	file->turn = turn;
 	file->text = text;
 }
 
@@ -125,7 +126,7 @@ static int read_file(const char *path, char **ret, struct rd_error *err)
 }
 
 /* All *.json of one kind's folder. A folder that is not there is fine. */
-static int read_folder(struct rd_knowledge *k, const char *dir, const char *kind, struct rd_error *err)
+static int read_folder(struct rd_knowledge *k, size_t turn, const char *dir, const char *kind, struct rd_error *err)
 {
 	rd_auto_free char *folder = rd_xasprintf("%s/%s", dir, kind);
 	rd_auto_strv struct rd_strv names = RD_STRV_INIT;
@@ -148,7 +149,7 @@ static int read_folder(struct rd_knowledge *k, const char *dir, const char *kind
 
 		r = read_file(path, &text, err);
 		if (r >= 0)
-			put_file(k, name, path, text);
+			put_file(k, turn, name, path, text);
 	}
 	return r;
 }
@@ -158,10 +159,11 @@ static int read_files(struct rd_knowledge *k, const struct rd_strv *dirs, struct
 	int r = 0;
 
 	for (const struct rd_embedded *e = rd_embedded_files; e->name; e++)
-		put_file(k, e->name, NULL, e->text);
+		put_file(k, 0, e->name, NULL, e->text);
 	for (size_t i = 0; dirs && i < dirs->n; i++)
 		for (size_t j = 0; j < RD_ARRAY_SIZE(kinds) && r >= 0; j++)
-			r = read_folder(k, dirs->v[i], kinds[j], err);
+			r = read_folder(k, i + 1, dirs->v[i], kinds[j], err);
+	k->turns_n = 1 + (dirs ? dirs->n : 0);
 	if (k->files_n)
 		qsort(k->files, k->files_n, sizeof(*k->files), by_name);
 	return r;
@@ -319,18 +321,20 @@ static int by_fix_id(const void *a, const void *b)
 	return strcmp((*(struct rd_fix *const *)a)->id, (*(struct rd_fix *const *)b)->id);
 }
 
+static bool is_of_kind(const struct rd_knowledge_file *file, const char *kind)
+{
+	return rd_str_has_prefix(file->name, kind) && file->name[strlen(kind)] == '/' && !is_masked(file);
+}
+
 static int load_kind(struct rd_knowledge *k, const char *kind, struct rd_error *err)
 {
 	struct rd_pool values = RD_POOL_INIT(65536);
-	size_t n = strlen(kind);
 	int r = 0;
 
-	for (size_t i = 0; i < k->files_n && r >= 0; i++) {
-		struct rd_knowledge_file *file = &k->files[i];
-
-		if (rd_str_has_prefix(file->name, kind) && file->name[n] == '/' && !is_masked(file))
-			r = load_file(k, file, kind, &values, err);
-	}
+	for (size_t turn = 0; turn < k->turns_n; turn++)
+		for (size_t i = 0; i < k->files_n && r >= 0; i++)
+			if (k->files[i].turn == turn && is_of_kind(&k->files[i], kind))
+				r = load_file(k, &k->files[i], kind, &values, err);
 	rd_pool_clear(&values);
 	return r;
 }

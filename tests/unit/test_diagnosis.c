@@ -282,6 +282,40 @@ static void a_later_record_replaces_and_can_switch_off(void **state)
 	      "{\"host\": {\"wsl\": true}}", "b=root-cause");
 }
 
+/* The names of files order what is in one folder, and no more. */
+static void later_folders_win_whatever_their_files_are_called(void **state)
+{
+	static const char one[] = "{\"schema\": \"rocm-doctor/rules/1\", \"rules\": [%s]}";
+	char first[] = "/tmp/rocm-doctor-test-XXXXXX", second[] = "/tmp/rocm-doctor-test-XXXXXX";
+	rd_auto_strv struct rd_strv dirs = RD_STRV_INIT;
+	struct rd_knowledge *k = NULL;
+	rd_auto_free char *rules_a = NULL, *rules_b = NULL, *text_a = NULL, *text_b = NULL, *rm = NULL;
+
+	(void)state;
+	assert_non_null(mkdtemp(first));
+	assert_non_null(mkdtemp(second));
+	rules_a = rd_xasprintf("%s/rules", first);
+	rules_b = rd_xasprintf("%s/rules", second);
+	assert_int_equal(mkdir(rules_a, 0755), 0);
+	assert_int_equal(mkdir(rules_b, 0755), 0);
+	/* "acme" stands before all that is built in. */
+	text_a = rd_xasprintf(one,
+	                      RULE("kernel/nomodeset", "info", "host.wsl", "") "," RULE("kernel/a", "info", "host.wsl", ""));
+	text_b = rd_xasprintf(one, "{\"id\": \"kernel/headers-missing\", \"enabled\": false}," RULE("kernel/a", "warning",
+	                                                                                            "host.wsl", ""));
+	write_file(rules_a, "zz-acme.json", text_a);
+	write_file(rules_b, "acme.json", text_b);
+	rd_strv_push(&dirs, first);
+	rd_strv_push(&dirs, second);
+	assert_int_equal(rd_knowledge_load(&dirs, &k, NULL), 0);
+	assert_int_equal(rd_knowledge_rule(k, "kernel/nomodeset")->severity, RD_INFO);
+	assert_int_equal(rd_knowledge_rule(k, "kernel/a")->severity, RD_WARNING);
+	assert_false(rd_knowledge_rule(k, "kernel/headers-missing")->enabled);
+	rd_knowledge_free(k);
+	rm = rd_xasprintf("rm -r %s %s", first, second);
+	assert_int_equal(system(rm), 0);
+}
+
 static void two_keys_are_enough_to_switch_off(void **state)
 {
 	(void)state;
@@ -450,6 +484,7 @@ int main(void)
 		cmocka_unit_test(a_list_that_is_unknown_leaves_the_rule_undetermined),
 		cmocka_unit_test(mistakes_in_a_file_of_rules_are_told_with_their_place),
 		cmocka_unit_test(a_later_record_replaces_and_can_switch_off),
+		cmocka_unit_test(later_folders_win_whatever_their_files_are_called),
 		cmocka_unit_test(two_keys_are_enough_to_switch_off),
 		cmocka_unit_test(the_selection_hides_but_does_not_change_roles),
 		cmocka_unit_test(what_waits_for_a_cause_that_was_not_selected_is_no_verdict),

@@ -1,6 +1,7 @@
 /*
  * The patterns of a site's table of log signatures. What regcomp() makes of a pattern grows with every count in it, and counts
- * within counts multiply: "((x{255}){255}){255}" would take gigabytes. With a back reference regexec() may take for ever.
+ * within counts multiply: "((x{255}){255}){255}" would take gigabytes. It grows with the fourth power of "\b" and the like that
+ * follow each other: 500 of them keep it busy for minutes. With a back reference regexec() may take for ever.
  */
 
 #include <ctype.h>
@@ -20,6 +21,7 @@
 #define LENGTH_MAX 1024
 #define COUNT_MAX 255
 #define SIZE_LIMIT 4096
+#define ASSERTIONS_MAX 24
 
 /* Behind a "[...]", in which "]" may come first and "[:alpha:]" stands for itself. */
 static const char *behind_bracket(const char *c)
@@ -63,7 +65,7 @@ static const char *behind_count(const char *c)
 
 /* A part of a pattern: the places that it comes to once its counts are written out, and whether it matches nothing at all. */
 struct part {
-	size_t size;
+	size_t size, assertions; /* those are counted in the size, too */
 	bool may_be_empty;
 };
 
@@ -82,7 +84,7 @@ static bool is_zero_width(const char *c)
 static struct part read_atom(struct reading *r)
 {
 	const char *c = r->at;
-	struct part part = { 1, is_zero_width(c) };
+	struct part part = { 1, is_zero_width(c), is_zero_width(c) };
 
 	r->at += *c == '\\' && c[1] ? 2 : 1;
 	if (*c == '\\' && isdigit((unsigned char)c[1])) {
@@ -110,6 +112,7 @@ static void apply_count(struct reading *r, struct part *part)
 	else if (part->may_be_empty)
 		r->fault = "something that may be empty is repeated";
 	part->size = part->size * count.high + 1;
+	part->assertions *= count.high;
 	part->may_be_empty |= !count.low;
 	r->at = behind_count(r->at);
 }
@@ -117,7 +120,7 @@ static void apply_count(struct reading *r, struct part *part)
 /* Up to the end of the pattern, or of a group. A ")" without a "(" means itself, as does a count that counts nothing. */
 static struct part read_branches(struct reading *r, bool in_group)
 {
-	struct part all = { 0 }, branch = { 0, true };
+	struct part all = { 0 }, branch = { .may_be_empty = true };
 
 	while (*r->at && !(in_group && *r->at == ')') && !r->fault) {
 		struct part part;
@@ -129,12 +132,15 @@ static struct part read_branches(struct reading *r, bool in_group)
 			continue;
 		}
 		part = read_atom(r);
-		while (*r->at && strchr("*+?{", *r->at) && !r->fault)
+		while (*r->at && strchr("*+?{", *r->at) && part.size <= SIZE_LIMIT && !r->fault)
 			apply_count(r, &part);
 		branch.may_be_empty &= part.may_be_empty;
 		all.size += part.size;
+		all.assertions += part.assertions;
 		if (all.size > SIZE_LIMIT)
 			r->fault = "the counts of the pattern, written out, make it too long";
+		else if (all.assertions > ASSERTIONS_MAX)
+			r->fault = "a pattern may have 24 of ^, $ and the like, counts written out";
 	}
 	all.may_be_empty |= branch.may_be_empty;
 	return all;

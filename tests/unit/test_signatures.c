@@ -99,6 +99,7 @@ static void patterns_that_grow_are_refused_with_their_place(void **state)
 {
 	static const char long_one[] = "the counts of the pattern, written out, make it too long";
 	static const char empty[] = "something that may be empty is repeated";
+	static const char anchors[] = "a pattern may have 24 of ^, $ and the like, counts written out";
 	char much[1100];
 
 	(void)state;
@@ -109,6 +110,8 @@ static void patterns_that_grow_are_refused_with_their_place(void **state)
 	check("(xy{,200}){200}", long_one);
 	check("x+{200}{200}", long_one);
 	check("[]{200}]{200}{200}", long_one);
+	/* Multiplied to what no number holds. */
+	check("x{255}{255}{255}{255}{255}{255}{255}{255}{255}", long_one);
 	check("a{256}", "a count in a pattern may be 255 ({n,m})");
 	check("a{3,99999999999999999999999}", "a count in a pattern may be 255 ({n,m})");
 	check("^((x*)*){40}y", empty);
@@ -116,6 +119,9 @@ static void patterns_that_grow_are_refused_with_their_place(void **state)
 	check("(a|){9}", empty);
 	check("x{0,}{200}{200}", empty);
 	check("(^$)+", empty);
+	check("\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\b\\bx", anchors);
+	check("(x(^|a)){20}(y($|b)){5}", anchors);
+	check("(x(^|a)){20}(y($|b)){4}", NULL);
 	check("(a)\\1", "a pattern may not refer back (\\1)");
 	memset(much, 'x', sizeof(much) - 1);
 	much[sizeof(much) - 1] = '\0';

@@ -427,6 +427,64 @@ static int load_records(struct rd_knowledge *k, struct rd_error *err)
 	return r < 0 ? r : check_fixes(k, err);
 }
 
+static const char *embedded_text(const char *name)
+{
+	for (const struct rd_embedded *e = rd_embedded_files; e->name; e++)
+		if (rd_streq(e->name, name))
+			return e->text;
+	return NULL;
+}
+
+/* What has the name of something in the built-in file is of its type: else it would not be found there. */
+static int check_types(const struct rd_knowledge_file *file, const cJSON *builtin, struct rd_error *err)
+{
+	const cJSON *child, *twin;
+
+	cJSON_ArrayForEach (child, file->json) {
+		twin = cJSON_GetObjectItemCaseSensitive(builtin, child->string);
+		if (twin && (cJSON_IsArray(child) != cJSON_IsArray(twin) || cJSON_IsObject(child) != cJSON_IsObject(twin)))
+			return rd_error_set(err, -EINVAL, "%s: /%s: %s is wanted", file->origin, child->string,
+			                    cJSON_IsArray(twin)    ? "an array"
+			                    : cJSON_IsObject(twin) ? "an object"
+			                                           : "one value");
+	}
+	return 0;
+}
+
+/*
+ * A table or profile of a site. One that cannot be read would be a table without rows, by which every host is healthy. All else
+ * that may be wrong in one is left to who reads it.
+ */
+static int check_data(struct rd_knowledge_file *file, const char *schema, struct rd_error *err)
+{
+	const char *text = embedded_text(file->name);
+	struct rd_pool pool = RD_POOL_INIT(65536);
+	int r;
+
+	file->json = rd_json_parse(file->text, file->origin, err);
+	file->is_slow = true;
+	r = file->json ? check_schema(file, schema, err) : -EINVAL;
+	if (r >= 0 && text)
+		r = check_types(file, rd_json_read_quickly(rd_pool_strdup(&pool, text), &pool), err);
+	rd_pool_clear(&pool);
+	return r;
+}
+
+static int check_all_data(struct rd_knowledge *k, struct rd_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < k->files_n && r >= 0; i++) {
+		struct rd_knowledge_file *file = &k->files[i];
+
+		if (file->origin && is_of_kind(file, "tables"))
+			r = check_data(file, "rocm-doctor/table/1", err);
+		else if (file->origin && is_of_kind(file, "profiles"))
+			r = check_data(file, "rocm-doctor/profile/1", err);
+	}
+	return r;
+}
+
 static int load(const struct rd_strv *dirs, bool strict, struct rd_knowledge **ret, struct rd_error *err)
 {
 	struct rd_knowledge *k = rd_xcalloc(1, sizeof(*k));
@@ -436,6 +494,8 @@ static int load(const struct rd_strv *dirs, bool strict, struct rd_knowledge **r
 	k->tables = (struct rd_pool)RD_POOL_INIT(65536);
 	k->strict = strict;
 	r = read_files(k, dirs, err);
+	if (r >= 0)
+		r = check_all_data(k, err);
 	if (r >= 0 && !rd_knowledge_is_builtin(k))
 		r = load_records(k, err);
 	if (r < 0) {

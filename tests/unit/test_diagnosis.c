@@ -282,6 +282,53 @@ static void a_later_record_replaces_and_can_switch_off(void **state)
 	      "{\"host\": {\"wsl\": true}}", "b=root-cause");
 }
 
+/* A table that nobody can read would have no rows, and a host be healthy by it. */
+static void a_site_s_table_that_cannot_be_read_is_refused(void **state)
+{
+	static const struct {
+		const char *name, *text, *message; /* NULL: taken */
+	} rows[] = {
+		{ "tables/gpus.json", "{", "gpus.json: line 1, column 2: no JSON" },
+		{ "tables/gpus.json", "[]", "gpus.json: /schema: 'rocm-doctor/table/1' is wanted" },
+		{ "tables/gpus.json", "{\"schema\": \"rocm-doctor/table/2\"}",
+		  "gpus.json: /schema: 'rocm-doctor/table/1' is wanted" },
+		{ "tables/gpus.json", "{\"schema\": \"rocm-doctor/table/1\", \"devices\": {}}",
+		  "gpus.json: /devices: an array is wanted" },
+		{ "tables/engines.json", "{\"schema\": \"rocm-doctor/table/1\", \"vllm\": []}",
+		  "engines.json: /vllm: an object is wanted" },
+		{ "tables/gpus.json", "{\"schema\": \"rocm-doctor/table/1\", \"devices\": [], \"note\": {}}", NULL },
+		{ "tables/ours.json", "{\"schema\": \"rocm-doctor/table/1\", \"devices\": {}}", NULL },
+		{ "tables/gpus.json", "", NULL },
+		{ "profiles/vllm.json", "{\"schema\": 1}", "vllm.json: /schema: 'rocm-doctor/profile/1' is wanted" },
+		{ "profiles/vllm.json", "{\"schema\": \"rocm-doctor/profile/1\", \"wants\": 1}",
+		  "vllm.json: /wants: an object is wanted" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RD_ARRAY_SIZE(rows); i++) {
+		char dir[] = "/tmp/rocm-doctor-test-XXXXXX";
+		rd_auto_free char *tables = NULL, *profiles = NULL, *rm = NULL;
+		rd_auto_strv struct rd_strv dirs = RD_STRV_INIT;
+		struct rd_error err = RD_ERROR_INIT;
+		struct rd_knowledge *k = NULL;
+
+		assert_non_null(mkdtemp(dir));
+		tables = rd_xasprintf("%s/tables", dir);
+		profiles = rd_xasprintf("%s/profiles", dir);
+		assert_int_equal(mkdir(tables, 0755) + mkdir(profiles, 0755), 0);
+		write_file(dir, rows[i].name, rows[i].text);
+		rd_strv_push(&dirs, dir);
+		if ((rd_knowledge_load(&dirs, &k, &err) >= 0) == (rows[i].message != NULL))
+			fail_msg("%s: '%s'", rows[i].text, err.message);
+		if (rows[i].message && !strstr(err.message, rows[i].message))
+			fail_msg("wanted '%s', got '%s'", rows[i].message, err.message);
+		rd_error_clear(&err);
+		rd_knowledge_free(k);
+		rm = rd_xasprintf("rm -r %s", dir);
+		assert_int_equal(system(rm), 0);
+	}
+}
+
 /* The names of files order what is in one folder, and no more. */
 static void later_folders_win_whatever_their_files_are_called(void **state)
 {
@@ -485,6 +532,7 @@ int main(void)
 		cmocka_unit_test(mistakes_in_a_file_of_rules_are_told_with_their_place),
 		cmocka_unit_test(a_later_record_replaces_and_can_switch_off),
 		cmocka_unit_test(later_folders_win_whatever_their_files_are_called),
+		cmocka_unit_test(a_site_s_table_that_cannot_be_read_is_refused),
 		cmocka_unit_test(two_keys_are_enough_to_switch_off),
 		cmocka_unit_test(the_selection_hides_but_does_not_change_roles),
 		cmocka_unit_test(what_waits_for_a_cause_that_was_not_selected_is_no_verdict),

@@ -14,6 +14,7 @@
 #include "rocm-doctor/report.h"
 #include "util/cleanup.h"
 #include "util/str.h"
+#include "util/strbuf.h"
 
 /* It would else pass for a healthy host. */
 int rd_app_check_patterns(const struct rd_app *app, const char *option, const struct rd_strv *globs)
@@ -180,14 +181,16 @@ static int list(const struct rd_app *app)
 /* What somebody meant who named a layer, a finding or a tree without an option. */
 static int refuse_argument(struct rd_app *app, const char *name)
 {
+	rd_auto_strbuf struct rd_strbuf quoted = RD_STRBUF_INIT;
 	enum rd_layer layer;
 	struct stat st;
 	int status;
 
+	rd_strbuf_add_sh(&quoted, name);
 	if (rd_layer_parse(name, &layer) == 0)
 		return rd_app_fail(app, RD_EXIT_USAGE, "a layer is named by an option: rocm-doctor check --layer %s", name);
 	if (stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-		return rd_app_fail(app, RD_EXIT_USAGE, "a tree is named by an option: rocm-doctor check --root %s", name);
+		return rd_app_fail(app, RD_EXIT_USAGE, "a tree is named by an option: rocm-doctor check --root %s", quoted.buf);
 	status = rd_app_load_knowledge(app);
 	if (status)
 		return status;

@@ -136,6 +136,9 @@ static int undo(struct rd_app *app, struct rd_transaction *tx)
 	show_what(tx);
 	if (app->dry_run)
 		return RD_EXIT_OK;
+	/* Nothing is changed for one who could not read what; main() says so. */
+	if (fflush(stdout) != 0)
+		return RD_EXIT_BROKEN;
 	status = rd_app_confirm(app, "Undo it?");
 	if (status)
 		return status;

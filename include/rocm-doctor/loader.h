@@ -44,9 +44,9 @@ struct rd_loader_env {
 struct rd_load_object {
 	char *path; /* as it was opened: $ORIGIN counts from here */
 	uint64_t dev, ino;
-	char *origin;          /* folder of the path; for the program of the file behind it */
-	struct rd_elf *elf;    /* header, dynamic section and versions; its reader is closed */
-	size_t loader;         /* object that first asked for it; RD_LOADER_NONE for the program */
+	char *origin;       /* folder of the path; for the program of the file behind it */
+	struct rd_elf *elf; /* header, dynamic section and versions; its reader is closed */
+	size_t loader;      /* object that first asked for it; RD_LOADER_NONE for the program */
 };
 
 /* One library asked for by one object. */

@@ -139,17 +139,20 @@ static void probe_link(struct rd_probe_ctx *ctx, struct rd_fact *gpu, const stru
 /* A base address that is not in use is a line of zeros, and so is one that found no place: only number 0 is sure to exist. */
 static bool add_bar(struct rd_fact *gpu, unsigned number, const char *line, const char *source)
 {
-	unsigned long long start, end, flags, *const numbers[] = { &start, &end, &flags };
+	unsigned long long start, end, flags, numbers[3];
 	struct rd_fact *bar;
 	bool assigned;
 	char *rest;
 
 	for (size_t i = 0; i < RD_ARRAY_SIZE(numbers); i++) {
-		*numbers[i] = strtoull(line, &rest, 16);
+		numbers[i] = strtoull(line, &rest, 16);
 		if (rest == line)
 			return true;
 		line = rest;
 	}
+	start = numbers[0];
+	end = numbers[1];
+	flags = numbers[2];
 	if (!start && !end && !flags && number != 0)
 		return true;
 	assigned = start && end > start && !(flags & UNSET);

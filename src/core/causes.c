@@ -78,7 +78,7 @@ static const bool *next_effect(const struct rd_knowledge *k, size_t rule, const 
 {
 	const bool *end = k->explains + (rule + 1) * k->rules_n;
 
-	return memchr(at, true, (size_t)(end - at));
+	return memchr(at, 1, (size_t)(end - at));
 }
 
 static int visit(struct visit *v, size_t rule, struct rd_error *err)

@@ -158,11 +158,11 @@ static int run(struct rd_probe_ctx *ctx)
 	return 0;
 }
 
-const struct rd_probe rd_probe_framework_jax = {
-	.name = "framework/jax",
+const struct rd_probe rd_probe_framework_host_rocm = {
+	.name = "framework/host-rocm",
 	.layer = RD_LAYER_FRAMEWORK,
 	.after = "framework/torch",
-	.summary = "what JAX's plugin and ONNX Runtime would not find",
+	.summary = "what JAX, ONNX Runtime and TensorFlow would not find of the host's ROCm",
 	.facts =
 		(const struct rd_fact_decl[]){
 			{ "python[].jax.unresolved[]", RD_STRS, "libraries that the plugin for ROCm needs and would not find",
